@@ -1,0 +1,1 @@
+"""Policies that choose a command from a seat's view; pure."""

@@ -1,0 +1,1 @@
+"""The SDK: connect, queue, play, watch."""

@@ -1,0 +1,1 @@
+"""Games as protobuf: one module per game turns its structs into messages and back."""

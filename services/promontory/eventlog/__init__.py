@@ -1,0 +1,1 @@
+"""The event log: streams of hash-chained commits, obligations, and the feed."""

@@ -1,0 +1,226 @@
+"""The event log's port: what every adapter promises."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+GENESIS = b""
+"""The head hash of a stream without commits."""
+
+
+class EventLogUnavailable(Exception):
+    """The log did not answer: the outcome is unknown. Repeat with the same command id."""
+
+
+class VersionConflict(Exception):
+    """The stream is not at the expected position; read and decide again."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"the stream is at version {version}")
+        self.version = version
+
+
+class CommandIdReused(Exception):
+    """The command id names an earlier commit with another fingerprint."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"the command id belongs to commit {version}")
+        self.version = version
+
+
+class StreamClosed(Exception):
+    """The stream's last commit closed it; it takes no more."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"the stream was closed by commit {version}")
+        self.version = version
+
+
+class Fenced(Exception):
+    """The bucket is in another epoch than the writer; nothing was written."""
+
+    def __init__(self, fence: str) -> None:
+        super().__init__(f"the bucket's fence is {fence!r}")
+        self.fence = fence
+
+
+class LogCorrupt(Exception):
+    """A commit's stored bytes do not fit the hash chain, or a commit is missing or torn."""
+
+    def __init__(self, stream: str, version: int, cause: str) -> None:
+        super().__init__(f"{stream} does not verify at version {version}: {cause}")
+        self.stream = stream
+        self.version = version
+
+
+class StoredEvent(msgspec.Struct, frozen=True):
+    """One event as stored: the full proto name of its message, and the message's bytes."""
+
+    type: str
+    payload: bytes
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A point in a stream's history: the number of its last commit (0: none) and the hash of all up to it."""
+
+    version: int = 0
+    head: bytes = GENESIS
+
+
+START = Position()
+"""The position before the first commit."""
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """Events that were appended together. `meta` is the writer's own note; `head` is the 16-byte hash up to here."""
+
+    version: int
+    events: tuple[StoredEvent, ...]
+    command_id: str
+    meta: bytes
+    head: bytes
+
+    @property
+    def position(self) -> Position:
+        """The position after this commit."""
+        return Position(self.version, self.head)
+
+
+class StreamStatus(StrEnum):
+    """Whether a stream takes commits."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A stream's end: its position and status."""
+
+    position: Position
+    status: StreamStatus
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """A commit to append.
+
+    `fingerprint` stands for the content of the command: the same `command_id` with another one is refused.
+    `due` sets obligations (name to delay in ms after the append, by the store's clock) or clears them (None).
+    """
+
+    events: tuple[StoredEvent, ...]
+    command_id: str
+    fingerprint: str
+    meta: bytes = b""
+    closes: bool = False
+    due: Mapping[str, int | None] = {}
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """A durable commit's version; `duplicate` if an earlier call with the same command id made it."""
+
+    version: int
+    duplicate: bool
+    head: bytes | None = None
+
+
+class FeedNote(msgspec.Struct, frozen=True):
+    """The feed's note that a stream got a commit."""
+
+    stream: str
+    version: int
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """An obligation handed out under a lease.
+
+    `attempt` counts from 1. `exhausted` once it was handed out more often than allowed: it has been parked, and what
+    falls back must settle it.
+    """
+
+    name: str
+    attempt: int
+    exhausted: bool
+
+
+class EventLog(Protocol):
+    """Append-only streams of commits in hash-chained order, with obligations and a feed.
+
+    A stream's id names its bucket (`bucket_of`); obligations and feed belong to the bucket. All methods may raise
+    `EventLogUnavailable`.
+    """
+
+    async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
+        """Append all of `proposed` or nothing, durably, and return the version.
+
+        Checks in this order: fence, command id, closed, expected position.
+
+        Raises:
+            Fenced: the bucket is in another epoch.
+            CommandIdReused: the command id came before with another fingerprint.
+            StreamClosed: the stream takes no more commits.
+            VersionConflict: the stream is not at `expected`.
+            EventLogUnavailable: the outcome is unknown; repeat with the same command id.
+        """
+
+    async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
+        """Return the commits after `after`, oldest first, at most `limit`; empty if there are none.
+
+        Raises `LogCorrupt` where the chain does not continue `after`, or a commit is torn.
+        """
+
+    async def head(self, stream: str) -> Head | None:
+        """Return the stream's end, or None if it has no commit."""
+
+    async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
+        """Return the fingerprint and version of the commit `command_id` made, or None."""
+
+    async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
+        """Return new cursors and the notes after `cursors` (bucket to cursor), waiting up to `block_ms` for one.
+
+        The cursor `$` stands for the feed's present end. Old notes may have been trimmed: the feed is a hint, the
+        streams are the truth.
+        """
+
+    async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
+        """Hand out at most `limit` obligations of `bucket` that are due, each for `lease_ms`.
+
+        Raises `ClockSkew` when the caller's clock and the server's differ by more than the adapter allows.
+        """
+
+    async def settle(self, bucket: str, name: str) -> None:
+        """Remove the obligation `name`, done or not due any more; nothing happens if it is gone."""
+
+    async def oldest_due(self, bucket: str) -> int | None:
+        """Return the due time of the bucket's most overdue obligation in ms since the epoch, or None."""
+
+
+class ClockSkew(Exception):
+    """The caller's clock and the server's differ too much to decide what is due."""
+
+
+def bucket_of(stream: str) -> str:
+    """Return the bucket of a stream id such as `tc-0a7-01jx…`: its first two parts, `tc:0a7`."""
+    game, bucket, _ = stream.split("-", 2)
+    return f"{game}:{bucket}"
+
+
+def chain(stream: str, previous: bytes, version: int, proposed: Proposed | Commit) -> bytes:
+    """Return the 16-byte head hash of commit `version` over the bytes that are stored."""
+    digest = hashlib.blake2b(digest_size=16)
+    parts = [previous, stream.encode(), str(version).encode(), proposed.command_id.encode(), proposed.meta]
+    for part in _with_events(parts, proposed.events):
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return digest.digest()
+
+
+def _with_events(parts: list[bytes], events: Iterable[StoredEvent]) -> Iterable[bytes]:
+    yield from parts
+    for event in events:
+        yield event.type.encode()
+        yield event.payload

@@ -1,0 +1,1 @@
+"""Pure rules of the games: the standard library and msgspec, nothing else."""

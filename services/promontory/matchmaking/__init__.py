@@ -1,0 +1,1 @@
+"""Matchmaking: pools, tickets, proposals, assignments; the lobby."""

@@ -1,0 +1,1 @@
+"""The rules service: referees the matches of one game, the only writer of their logs."""

@@ -1,0 +1,1 @@
+"""What every process shares: settings, identity, logging, metrics, errors, server lifecycle."""

@@ -1,0 +1,19 @@
+"""The one place where processes read the time."""
+
+import time
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)
+
+
+def now_ms() -> int:
+    """Return the present time in ms since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def monotonic() -> float:
+    """Return a clock's reading in seconds that never goes back; only differences mean something."""
+    return time.monotonic()

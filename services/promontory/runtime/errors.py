@@ -1,0 +1,121 @@
+"""Domain errors of the services, and how every error becomes a `google.rpc.Status`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+import grpc
+from google.protobuf import any_pb2, duration_pb2
+from google.protobuf.message import Message
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+from promontory.eventlog import port as log
+from promontory.games.kernel import Rejected
+
+DOMAIN = "promontory.api"
+RETRY_SECONDS = 1
+
+
+class Kind(Enum):
+    """What sort of failure a reason is; the value is the gRPC code."""
+
+    MALFORMED = grpc.StatusCode.INVALID_ARGUMENT
+    UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
+    NOT_ALLOWED = grpc.StatusCode.PERMISSION_DENIED
+    NOT_FOUND = grpc.StatusCode.NOT_FOUND
+    FORBIDDEN_NOW = grpc.StatusCode.FAILED_PRECONDITION
+    EXISTS = grpc.StatusCode.ALREADY_EXISTS
+    CONFLICT = grpc.StatusCode.ABORTED
+    TOO_MANY = grpc.StatusCode.RESOURCE_EXHAUSTED
+    UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+    FAULT = grpc.StatusCode.INTERNAL
+
+
+class Refusal(Exception):
+    """A service says no: a stable reason, a sentence for people, and the values that matter in `metadata`.
+
+    `fields` maps the path of each malformed field to what is wrong with it. `retrySeconds` in the metadata becomes the
+    `RetryInfo`; what is unavailable may be tried again after a second.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        reason: str,
+        message: str,
+        *,
+        fields: dict[str, str] | None = None,
+        metadata: Mapping[str, str | int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.reason = reason
+        self.message = message
+        self.fields = fields or {}
+        self.metadata = metadata or {}
+
+    @property
+    def retry_seconds(self) -> int | None:
+        """How long to wait before trying again, or None where waiting does not help."""
+        default = RETRY_SECONDS if self.kind is Kind.UNAVAILABLE else 0
+        return int(self.metadata.get("retrySeconds", default)) or None
+
+
+def malformed(field: str, problem: str) -> Refusal:
+    """Return the refusal of a request whose `field` is missing or malformed."""
+    return Refusal(
+        Kind.MALFORMED, "BAD_REQUEST", f"{field}: {problem}", fields={field: problem}, metadata={"field": field}
+    )
+
+
+def as_refusal(error: Exception) -> Refusal:
+    """Return `error` as clients may see it; an unforeseen one becomes `INTERNAL` without its details."""
+    match error:
+        case Refusal():
+            return error
+        case Rejected(reason="UNKNOWN_CARD" | "SEAT_OUT_OF_RANGE" | "BAD_REQUEST"):
+            return _of_rules(Kind.MALFORMED, error)
+        case Rejected():
+            return _of_rules(Kind.FORBIDDEN_NOW, error)
+        case log.VersionConflict(version=version):
+            text = f"the match is at version {version}"
+            return Refusal(Kind.CONFLICT, "VERSION_CONFLICT", text, metadata={"currentVersion": version})
+        case log.CommandIdReused(version=version):
+            text = f"the request id was used with other content, in version {version}; take a new one"
+            return Refusal(Kind.MALFORMED, "REQUEST_ID_REUSED", text, metadata={"version": version})
+        case log.LogCorrupt(version=version):
+            text = f"the match's log does not verify at version {version}"
+            return Refusal(Kind.FORBIDDEN_NOW, "LOG_CORRUPT", text, metadata={"version": version})
+        case log.EventLogUnavailable() | log.Fenced():
+            text = "the event log did not answer; repeat with the same request id"
+            return Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", text)
+    return Refusal(Kind.FAULT, "INTERNAL", "internal error")
+
+
+def _of_rules(kind: Kind, error: Rejected) -> Refusal:
+    metadata = {"rule": error.rule, **error.details}
+    return Refusal(kind, error.reason, f"the rules refuse it: {error}", metadata=metadata)
+
+
+def status(refusal: Refusal) -> status_pb2.Status:
+    """Return `refusal` as the status that goes over the wire, with its one `ErrorInfo`."""
+    metadata = {key: str(value) for key, value in refusal.metadata.items()}
+    details = [_pack(error_details_pb2.ErrorInfo(domain=DOMAIN, reason=refusal.reason, metadata=metadata))]
+    if refusal.fields:
+        violations = [
+            error_details_pb2.BadRequest.FieldViolation(field=field, description=problem)
+            for field, problem in refusal.fields.items()
+        ]
+        details.append(_pack(error_details_pb2.BadRequest(field_violations=violations)))
+    if refusal.retry_seconds is not None:
+        delay = duration_pb2.Duration(seconds=refusal.retry_seconds)
+        details.append(_pack(error_details_pb2.RetryInfo(retry_delay=delay)))
+    number: int = refusal.kind.value.value[0]
+    return status_pb2.Status(code=code_pb2.Code.ValueType(number), message=refusal.message, details=details)
+
+
+def _pack(message: Message) -> any_pb2.Any:
+    packed = any_pb2.Any()
+    packed.Pack(message)
+    return packed

@@ -1,0 +1,1 @@
+"""Scoring: tallies, placements, ratings, leaderboards."""

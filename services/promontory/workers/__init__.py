@@ -1,0 +1,1 @@
+"""The Celery app and its tasks: bot turns, end-of-game tallies."""
