@@ -29,6 +29,7 @@ class Kind(Enum):
     CONFLICT = grpc.StatusCode.ABORTED
     TOO_MANY = grpc.StatusCode.RESOURCE_EXHAUSTED
     UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+    UNKNOWN = grpc.StatusCode.UNIMPLEMENTED
     FAULT = grpc.StatusCode.INTERNAL
 
 

@@ -1,0 +1,174 @@
+"""Who is calling: JSON Web Tokens for players and services, their keys and scopes.
+
+Players' tokens come from the issuer `promontory`, services' from `promontory-services`; each issuer has its own keys,
+so that whoever signs for players can never speak for a service.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from contextvars import ContextVar
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import jwt
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal
+
+AUDIENCE = "promontory"
+PLAYERS = "promontory"
+SERVICES = "promontory-services"
+PLAYER_SCOPES = frozenset({"pool:join", "match:play", "history:read"})
+SERVICE_SCOPES = frozenset({"match:create", "match:automatic", "match:tally", "pool:house", "house:play"})
+MAX_TOKEN_CHARACTERS = 8192
+SERVICE_TOKEN_LIFE = timedelta(minutes=10)
+
+_caller: ContextVar[Caller] = ContextVar("caller")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who makes a call, and what the token allows."""
+
+    subject: str
+    scopes: frozenset[str]
+    service: bool = False
+
+    def require(self, scope: str) -> None:
+        """Raise the refusal `SCOPE_MISSING` unless the token has `scope`."""
+        if scope not in self.scopes:
+            text = f"the token lacks the scope {scope}"
+            raise Refusal(Kind.NOT_ALLOWED, "SCOPE_MISSING", text, metadata={"scope": scope})
+
+
+def caller() -> Caller:
+    """Return who makes the call that is being served."""
+    return _caller.get()
+
+
+def serve_as(who: Caller) -> None:
+    """Make `who` the caller of the call that is being served in this task."""
+    _caller.set(who)
+
+
+class SigningKey(msgspec.Struct, frozen=True):
+    """A private Ed25519 key with its id, for one issuer."""
+
+    kid: str
+    issuer: str
+    private: Any
+
+    def mint(self, subject: str, scopes: frozenset[str], *, life: timedelta) -> str:
+        """Return a signed token for `subject` with `scopes`, good for `life` from now."""
+        now = clock.now()
+        claims = {
+            "sub": subject,
+            "scope": " ".join(sorted(scopes)),
+            "iss": self.issuer,
+            "aud": AUDIENCE,
+            "iat": now,
+            "nbf": now - timedelta(seconds=5),
+            "exp": now + life,
+        }
+        return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
+
+
+def create_key(issuer: str, private_file: Path, public_file: Path) -> SigningKey:
+    """Create an Ed25519 key pair: the private JWK in `private_file` (mode 600), the JWKS in `public_file`.
+
+    Never overwrites: raises `FileExistsError`.
+    """
+    private = Ed25519PrivateKey.generate()
+    kid = secrets.token_hex(8)
+    public = {"kty": "OKP", "crv": "Ed25519", "kid": kid, "alg": "EdDSA", "use": "sig"}
+    public["x"] = _base64url(private.public_key().public_bytes_raw())
+    secret = {**public, "d": _base64url(private.private_bytes_raw()), "iss": issuer}
+    private_file.parent.mkdir(parents=True, exist_ok=True)
+    private_file.touch(mode=0o600, exist_ok=False)
+    private_file.write_text(json.dumps(secret, indent=1) + "\n")
+    public_file.write_text(json.dumps({"keys": [public]}, indent=1) + "\n")
+    return load_key(private_file)
+
+
+def load_key(private_file: Path) -> SigningKey:
+    """Return the signing key in `private_file`."""
+    raw = json.loads(private_file.read_text())
+    issuer = raw.pop("iss")
+    return SigningKey(kid=raw["kid"], issuer=issuer, private=jwt.PyJWK(raw).key)
+
+
+class Verifier:
+    """Verifies tokens against the players' and the services' public keys (JWKS files)."""
+
+    def __init__(self, player_keys_file: Path, service_keys_file: Path) -> None:
+        self._keys = {PLAYERS: _key_set(player_keys_file), SERVICES: _key_set(service_keys_file)}
+
+    def verify(self, token: str) -> Caller:
+        """Return who `token` speaks for, or raise the refusal `TOKEN_INVALID` with its `cause`."""
+        if len(token) > MAX_TOKEN_CHARACTERS:
+            raise _invalid("too long")
+        try:
+            issuer, key = self._key(jwt.get_unverified_header(token).get("kid", ""))
+            claims = jwt.decode(
+                token,
+                key=key.key,
+                algorithms=[key.algorithm_name],
+                audience=AUDIENCE,
+                issuer=issuer,
+                options={"require": ["sub", "iss", "aud", "exp", "iat", "nbf"]},
+                leeway=5,
+            )
+        except jwt.ExpiredSignatureError as error:
+            raise _invalid("expired") from error
+        except (jwt.InvalidTokenError, ValueError) as error:
+            raise _invalid("does not verify") from error
+        return _caller_of(claims, issuer)
+
+    def _key(self, kid: str) -> tuple[str, jwt.PyJWK]:
+        for issuer, keys in self._keys.items():
+            if kid in keys:
+                return issuer, keys[kid]
+        raise _invalid("unknown key")
+
+
+def _caller_of(claims: dict[str, Any], issuer: str) -> Caller:
+    service = issuer == SERVICES
+    subject, scope = claims["sub"], claims.get("scope", "")
+    if not isinstance(scope, str) or subject.startswith("service:") is not service:
+        raise _invalid("subject or scope of another issuer")
+    scopes = frozenset(scope.split())
+    return Caller(subject, scopes if service else scopes - SERVICE_SCOPES, service)
+
+
+def _invalid(cause: str) -> Refusal:
+    text = f"the token is not accepted: {cause}"
+    return Refusal(Kind.UNAUTHENTICATED, "TOKEN_INVALID", text, metadata={"cause": cause})
+
+
+def _key_set(file: Path) -> dict[str, jwt.PyJWK]:
+    keys = jwt.PyJWKSet.from_json(file.read_text()).keys
+    return {key.key_id: key for key in keys if key.key_id}
+
+
+def _base64url(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+class ServiceIdentity:
+    """A service's own identity: mints its short-lived tokens as they are needed."""
+
+    def __init__(self, key: SigningKey, name: str, scopes: frozenset[str]) -> None:
+        self._key, self._subject, self._scopes = key, f"service:{name}", scopes
+        self._token, self._renew_at = "", 0.0
+
+    def token(self) -> str:
+        """Return a token that is good for several minutes at least."""
+        if clock.monotonic() >= self._renew_at:
+            self._token = self._key.mint(self._subject, self._scopes, life=SERVICE_TOKEN_LIFE)
+            self._renew_at = clock.monotonic() + SERVICE_TOKEN_LIFE.total_seconds() / 2
+        return self._token

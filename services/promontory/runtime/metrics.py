@@ -1,0 +1,55 @@
+"""Every metric of every process. Label values come from closed sets: never a match, player, ticket or error text."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram, start_http_server
+
+from promontory import __version__
+
+_FAST = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WAIT = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
+
+BUILD = Gauge("promontory_build_info", "The running version; always 1.", ["version"])
+BUILD.labels(version=__version__).set(1)
+
+RPCS = Counter("promontory_rpcs_total", "Calls served.", ["service", "method", "code"])
+RPC_SECONDS = Histogram(
+    "promontory_rpc_duration_seconds", "Time to serve a call.", ["service", "method"], buckets=_FAST
+)
+
+COMMANDS = Counter("promontory_commands_total", "Commands judged.", ["game", "command", "outcome"])
+COMMAND_SECONDS = Histogram(
+    "promontory_command_duration_seconds", "Time from a submission's arrival to its answer.", ["game"], buckets=_FAST
+)
+MATCHES_CREATED = Counter("promontory_matches_created_total", "Matches created.", ["game"])
+MATCHES_CLOSED = Counter("promontory_matches_closed_total", "Matches closed.", ["game", "reason"])
+WATCHERS = Gauge("promontory_watchers", "Open watch streams.", ["game"])
+
+APPENDS = Counter("promontory_appends_total", "Commits appended to the event log.", ["outcome"])
+APPENDED_EVENTS = Counter("promontory_appended_events_total", "Events appended to the event log.")
+APPEND_SECONDS = Histogram("promontory_append_duration_seconds", "Time of an append.", buckets=_FAST)
+APPEND_CONFLICTS = Counter("promontory_append_conflicts_total", "Appends refused for their position.", ["game"])
+
+TICKETS_OPEN = Gauge("promontory_tickets_open", "Tickets waiting.", ["pool"])
+TICKET_WAIT_SECONDS = Histogram(
+    "promontory_ticket_wait_seconds", "Time from a ticket's creation to its match.", ["pool"], buckets=_WAIT
+)
+TICKETS = Counter("promontory_tickets_total", "Tickets that ended or began.", ["pool", "event"])
+
+OBLIGATIONS_DUE = Gauge("promontory_obligations_due", "Obligations that are due.", ["game"])
+OLDEST_OBLIGATION_SECONDS = Gauge("promontory_oldest_obligation_seconds", "Age of the most overdue one.", ["game"])
+OBLIGATIONS = Counter("promontory_obligations_total", "Obligations handed out.", ["kind", "outcome"])
+
+BOT_DECISION_SECONDS = Histogram(
+    "promontory_bot_decision_duration_seconds", "A house bot's thinking time.", ["game", "policy"], buckets=_FAST
+)
+TALLIES = Counter("promontory_tallies_total", "Tallies of closed matches.", ["pool", "outcome"])
+TASKS = Counter("promontory_tasks_total", "Celery tasks.", ["task", "outcome"])
+TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery task.", ["task"], buckets=_FAST)
+
+
+def serve(listen: str) -> str:
+    """Serve `/metrics` at `host:port` (port 0: any free one) from a thread; return the address it got."""
+    host, _, port = listen.rpartition(":")
+    server, _thread = start_http_server(int(port), addr=host)
+    return f"{host}:{server.server_port}"

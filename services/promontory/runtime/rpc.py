@@ -1,0 +1,138 @@
+"""Serving calls: a servicer's methods, each wrapped once for identity, limits, errors, metrics and its log line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import structlog
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_status import rpc_status
+
+from promontory.runtime import clock, metrics
+from promontory.runtime.errors import Kind, Refusal, as_refusal, status
+from promontory.runtime.identity import Verifier, serve_as
+
+log = structlog.get_logger()
+
+Context = grpc.aio.ServicerContext[Any, Any]
+_LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
+
+
+class Gate:
+    """What stands in front of every method of a server: the verifier of tokens and the limit of request bytes."""
+
+    def __init__(self, verifier: Verifier, *, max_request_bytes: int) -> None:
+        self.verifier = verifier
+        self.max_request_bytes = max_request_bytes
+
+    def admit(self, raw: bytes, context: Context, parse: Callable[[bytes], Message]) -> Message:
+        """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
+        serve_as(self.verifier.verify(_bearer(context)))
+        if len(raw) > self.max_request_bytes:
+            text = f"the request has {len(raw)} bytes; at most {self.max_request_bytes} are taken"
+            raise Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata={"limit": self.max_request_bytes})
+        try:
+            return parse(raw)
+        except DecodeError as error:
+            raise Refusal(Kind.MALFORMED, "BAD_REQUEST", "the request is not a message of this method") from error
+
+
+def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler[Any, Any]:
+    """Return the handlers of all of `service`'s methods, which `servicer` must have under their names."""
+    table = {method.name: _handler(method, getattr(servicer, method.name), gate) for method in service.methods}
+    return grpc.method_handlers_generic_handler(service.full_name, table)
+
+
+class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+    """Answers calls of methods that no service has; add it last."""
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        """Return the handler that refuses with `METHOD_UNKNOWN`."""
+
+        async def refuse(_request: bytes, context: Context) -> None:
+            await _abort(context, Refusal(Kind.UNKNOWN, "METHOD_UNKNOWN", "the server has no such method"))
+
+        return grpc.unary_unary_rpc_method_handler(refuse)
+
+
+def _handler(method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) -> grpc.RpcMethodHandler[Any, Any]:
+    parse = GetMessageClass(method.input_type).FromString
+    call = _Call(method, serve, gate, parse)
+    if method.server_streaming:
+        return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
+    return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=_serialize)
+
+
+def _serialize(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
+class _Call:
+    """One method with everything around it."""
+
+    def __init__(
+        self, method: MethodDescriptor, serve: Callable[..., Any], gate: Gate, parse: Callable[[bytes], Message]
+    ) -> None:
+        self._serve, self._gate, self._parse = serve, gate, parse
+        self._names = {"service": method.containing_service.name, "method": method.name}
+        self._seconds = metrics.RPC_SECONDS.labels(**self._names)
+
+    async def unary(self, raw: bytes, context: Context) -> Message | None:
+        started = clock.monotonic()
+        try:
+            request = self._gate.admit(raw, context, self._parse)
+            response: Awaitable[Message] = self._serve(request, context)
+            message = await response
+        except Exception as error:  # noqa: BLE001 - the edge: every error becomes a status
+            await self._fail(error, started, context)
+            return None
+        self._done("OK", started)
+        return message
+
+    async def stream(self, raw: bytes, context: Context) -> AsyncIterator[Message]:
+        started = clock.monotonic()
+        try:
+            request = self._gate.admit(raw, context, self._parse)
+            responses: AsyncIterator[Message] = self._serve(request, context)
+            async for message in responses:
+                yield message
+        except (asyncio.CancelledError, GeneratorExit):
+            self._done("CANCELLED", started)
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: every error becomes a status
+            await self._fail(error, started, context)
+        else:
+            self._done("OK", started)
+
+    def _done(self, code: str, started: float, **keys: object) -> None:
+        duration = clock.monotonic() - started
+        self._seconds.observe(duration)
+        metrics.RPCS.labels(**self._names, code=code).inc()
+        log.info("rpc_served", **self._names, code=code, duration_seconds=round(duration, 6), **keys)
+
+    async def _fail(self, error: Exception, started: float, context: Context) -> None:
+        refusal = as_refusal(error)
+        duration = round(clock.monotonic() - started, 6)
+        code = refusal.kind.value.name
+        metrics.RPCS.labels(**self._names, code=code).inc()
+        write = getattr(log, _LEVELS.get(refusal.kind, "info"))
+        trace = error if refusal.kind is Kind.FAULT else None
+        write("rpc_refused", **self._names, code=code, reason=refusal.reason, duration_seconds=duration, exc_info=trace)
+        await _abort(context, refusal)
+
+
+async def _abort(context: Context, refusal: Refusal) -> None:
+    await context.abort_with_status(rpc_status.to_status(status(refusal)))  # type: ignore[attr-defined]
+
+
+def _bearer(context: Context) -> str:
+    for key, value in context.invocation_metadata() or ():
+        if key == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
+            return value.removeprefix("Bearer ")
+    text = "the call carries no token; send `authorization: Bearer <token>`"
+    raise Refusal(Kind.UNAUTHENTICATED, "TOKEN_INVALID", text, metadata={"cause": "missing"})

@@ -1,0 +1,145 @@
+"""Settings: one frozen dataclass per process, read once from `PROMONTORY_*`, validated, passed on as plain values.
+
+A field `drain_seconds` is read from `PROMONTORY_DRAIN_SECONDS`. Defaults work on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+PREFIX = "PROMONTORY_"
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class SettingsError(Exception):
+    """A setting is unknown or has an unusable value; the message names it and says what would do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessSettings:
+    """What every process reads."""
+
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    require_aof: bool = True
+    buckets: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
+    metrics_listen: str = "127.0.0.1:0"
+    ready_file: Path | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "console"] = "auto"
+    service_key_file: Path = Path(".promontory/keys/service.key.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings(ProcessSettings):
+    """What every gRPC service reads beside that."""
+
+    listen: str = "127.0.0.1:0"
+    player_keys_file: Path = Path(".promontory/keys/players.jwks.json")
+    service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
+    reflection: bool = False
+    max_request_bytes: Count = 64 * 1024
+    max_connection_age_seconds: Seconds = 300
+    drain_seconds: Seconds = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesSettings(ServerSettings):
+    """What a rules service reads; `game` comes from the command line."""
+
+    data_file: Path | None = None
+    seal_key_file: Path = Path(".promontory/keys/seal.key")
+    cached_matches: Count = 10_000
+    heartbeat_seconds: Seconds = 10
+    max_stream_seconds: Seconds = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchmakingSettings(ServerSettings):
+    """What matchmaking reads."""
+
+    pools_file: Path | None = None
+    rules_targets: str = ""
+    scoring_target: str = "127.0.0.1:7402"
+    max_open_tickets: Count = 5
+    matching_interval_seconds: Seconds = 0.25
+    proposal_lease_seconds: Seconds = 5
+    ticket_retention_seconds: Seconds = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringSettings(ServerSettings):
+    """What scoring reads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaySettings(ProcessSettings):
+    """What the relay reads."""
+
+    broker_url: str = ""
+    rules_targets: str = ""
+    sweep_seconds: Seconds = 0.25
+    lease_seconds: Seconds = 10
+    max_attempts: Count = 5
+    max_clock_skew_seconds: Seconds = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings(ProcessSettings):
+    """What a Celery worker reads."""
+
+    broker_url: str = ""
+    rules_targets: str = ""
+    scoring_target: str = "127.0.0.1:7402"
+    queues: str = "bots,tallies"
+    concurrency: Count = 1
+
+
+ALL = (ProcessSettings, RulesSettings, MatchmakingSettings, ScoringSettings, RelaySettings, WorkerSettings)
+
+Settings = TypeVar("Settings", bound=ProcessSettings)
+
+
+def load(kind: type[Settings], environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings of `kind` from `environ`, the process's environment by default.
+
+    Raises `SettingsError` for a `PROMONTORY_*` name that no process reads, and for an unusable value.
+    """
+    given = _given(os.environ if environ is None else environ)
+    known = {field.name for each in ALL for field in fields(each)}
+    if unknown := sorted(given.keys() - known):
+        names = ", ".join(PREFIX + name.upper() for name in unknown)
+        raise SettingsError(f"no process reads {names}; the settings table in the README lists the names")
+    mine = {field.name: given[field.name] for field in fields(kind) if field.name in given}
+    try:
+        return msgspec.convert(mine, kind, strict=False, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"unusable setting: {error} (names are {PREFIX}<FIELD>)") from error
+
+
+def targets(text: str) -> dict[str, str]:
+    """Return the addresses in `name=host:port,name=host:port`.
+
+    Raises `SettingsError` if it is not of that form.
+    """
+    pairs = [pair.partition("=") for pair in text.split(",") if pair]
+    if any(not name or not target for name, _, target in pairs):
+        raise SettingsError(f"addresses are written name=host:port,name=host:port, not {text!r}")
+    return {name: target for name, _, target in pairs}
+
+
+def _given(environ: Mapping[str, str]) -> dict[str, str]:
+    return {key.removeprefix(PREFIX).lower(): value for key, value in environ.items() if key.startswith(PREFIX)}
+
+
+def _decode(kind: type, value: object) -> object:
+    if kind is Path:
+        return Path(str(value))
+    raise NotImplementedError(kind)
