@@ -1,11 +1,29 @@
-"""The state of a game [Transcontinental 9.4]."""
+"""The state of a game, and how events change it [Transcontinental 9.4]."""
 
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
-from promontory.games.transcontinental.vocabulary import EndReason, Phase, Side
+from promontory.games.transcontinental.events import (
+    CardDrawn,
+    CardsDiscarded,
+    DeckShuffled,
+    Event,
+    GameOver,
+    HandRefilled,
+    HandsDealt,
+    MeldPlayed,
+    SidesAssigned,
+    TurnEnded,
+    TurnStarted,
+    WorkEnded,
+)
+from promontory.games.transcontinental.vocabulary import EndReason, Phase, Side, Source
+
+HAND_LIMIT = 10
+"""The most cards a hand keeps at the end of a turn [Transcontinental 3.6]."""
 
 
 class SideState(msgspec.Struct, frozen=True):
@@ -57,5 +75,64 @@ class State(msgspec.Struct, frozen=True):
         return self.cp_seat if side is Side.CP else 1 - self.cp_seat
 
     def side_of(self, seat: Seat) -> Side:
-        """Return the side that `seat`, 0 or 1, plays."""
+        """Return the side that `seat` plays.
+
+        Raises `ValueError` for a seat that is not 0 or 1.
+        """
+        if seat not in (0, 1):
+            raise ValueError(f"there is no seat {seat} in a game for two")
         return Side.CP if seat == self.cp_seat else Side.UP
+
+
+def evolve(state: State, event: Event) -> State:
+    """Return `state` after `event`."""
+    match event:
+        case CardDrawn(side, source, card_id):
+            return _drawn(state, side, source, card_id=card_id)
+        case MeldPlayed(side, card_ids, _, _, total):
+            holding = _without(state.of(side), card_ids)
+            after = _with(state, side, replace(holding, total=total))
+            return replace(after, melds=state.melds + 1, discard=state.discard + card_ids)
+        case WorkEnded():
+            return replace(state, phase=Phase.SURVEYORS)
+        case HandRefilled(side, count, card_ids):
+            holding = state.of(side)
+            after = _with(state, side, replace(holding, hand=holding.hand.union(card_ids)))
+            return replace(after, deck=state.deck[count:])
+        case CardsDiscarded(side, _, card_ids):
+            holding = _without(state.of(side), card_ids)
+            phase = Phase.LOGISTICS if len(holding.hand) > HAND_LIMIT else state.phase
+            return replace(_with(state, side, holding), phase=phase, discard=state.discard + card_ids)
+        case TurnEnded(_, _, idle):
+            return replace(state, idle=idle)
+        case TurnStarted(turn, side):
+            return replace(state, turn=turn, active=side, phase=Phase.PLANNING, melds=0)
+        case DeckShuffled(number, _, card_ids):
+            return replace(state, shuffles=number, deck=card_ids, discard=())
+        case SidesAssigned(cp_seat):
+            return replace(state, cp_seat=cp_seat)
+        case HandsDealt(cp_card_ids, up_card_ids):
+            dealt = len(cp_card_ids) + len(up_card_ids)
+            cp, up = SideState(frozenset(cp_card_ids)), SideState(frozenset(up_card_ids))
+            return replace(state, cp=cp, up=up, deck=state.deck[dealt:])
+        case GameOver(reason, winner):
+            return replace(state, phase=Phase.OVER, result=Result(reason, winner))
+
+
+def _drawn(state: State, side: Side, source: Source, *, card_id: str) -> State:
+    holding = state.of(side)
+    card = frozenset((card_id,)) if card_id else frozenset()
+    hand = holding.hand | card
+    if source is Source.DISCARD:
+        holding = replace(holding, hand=hand, seen=holding.seen | card, drew_discard=True)
+        return replace(_with(state, side, holding), phase=Phase.WORK, discard=state.discard[:-1])
+    holding = replace(holding, hand=hand, drew_discard=False)
+    return replace(_with(state, side, holding), phase=Phase.WORK, deck=state.deck[1:])
+
+
+def _without(holding: SideState, card_ids: tuple[str, ...]) -> SideState:
+    return replace(holding, hand=holding.hand.difference(card_ids), seen=holding.seen.difference(card_ids))
+
+
+def _with(state: State, side: Side, holding: SideState) -> State:
+    return replace(state, cp=holding) if side is Side.CP else replace(state, up=holding)

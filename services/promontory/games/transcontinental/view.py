@@ -5,9 +5,18 @@ from __future__ import annotations
 import msgspec
 
 from promontory.games.kernel import Seat
-from promontory.games.transcontinental.legal import LegalCommands
-from promontory.games.transcontinental.state import Result
-from promontory.games.transcontinental.vocabulary import Phase, Side
+from promontory.games.transcontinental.cards import Deck
+from promontory.games.transcontinental.events import (
+    CardDrawn,
+    DeckShuffled,
+    Event,
+    HandRefilled,
+    HandsDealt,
+    SidesAssigned,
+)
+from promontory.games.transcontinental.legal import LegalCommands, legal_commands
+from promontory.games.transcontinental.state import Result, SideState, State
+from promontory.games.transcontinental.vocabulary import Phase, Side, Source
 
 
 class SideView(msgspec.Struct, frozen=True):
@@ -44,3 +53,64 @@ class GameView(msgspec.Struct, frozen=True):
     unseen_card_ids: tuple[str, ...] = ()
     legal: LegalCommands | None = None
     result: Result | None = None
+
+
+def view_of(deck: Deck, state: State, seat: Seat | None) -> GameView:
+    """Return what `seat`, 0 or 1, or a spectator (None), may know of `state`."""
+    public = GameView(
+        seat=None,
+        side=None,
+        cp_seat=state.cp_seat,
+        phase=state.phase,
+        active=state.active,
+        turn=state.turn,
+        cp=_side_view(state.cp),
+        up=_side_view(state.up),
+        deck_size=len(state.deck),
+        discard_card_ids=state.discard,
+        idle=state.idle,
+        melds_this_turn=state.melds,
+        result=state.result,
+    )
+    return public if seat is None else _seat_view(deck, state, seat, public=public)
+
+
+def redacted(event: Event, side: Side | None) -> Event:
+    """Return `event` as `side`, or a spectator (None), may see it while the match is open [Transcontinental 9.3]."""
+    match event:
+        case DeckShuffled(number, size):
+            return DeckShuffled(number, size)
+        case HandsDealt(cp_card_ids, up_card_ids):
+            return HandsDealt(cp_card_ids if side is Side.CP else (), up_card_ids if side is Side.UP else ())
+        case CardDrawn(drawer, Source.DECK) if drawer is not side:
+            return CardDrawn(drawer, Source.DECK)
+        case HandRefilled(drawer, count) if drawer is not side:
+            return HandRefilled(drawer, count)
+        case _:
+            return event
+
+
+def is_foreseeable(event: Event) -> bool:
+    """Tell whether a seat could know `event` before it happens: it shows neither chance nor cards of the draw pile."""
+    if isinstance(event, CardDrawn):
+        return event.source is Source.DISCARD
+    return not isinstance(event, SidesAssigned | DeckShuffled | HandsDealt | HandRefilled)
+
+
+def _side_view(state: SideState) -> SideView:
+    return SideView(state.total, len(state.hand), state.drew_discard)
+
+
+def _seat_view(deck: Deck, state: State, seat: Seat, *, public: GameView) -> GameView:
+    side = state.side_of(seat)
+    hand = state.of(side).hand
+    seen = hand.union(state.discard)
+    return msgspec.structs.replace(
+        public,
+        seat=seat,
+        side=side,
+        hand_card_ids=deck.in_order(hand),
+        opponent_known_card_ids=deck.in_order(state.of(side.other).seen),
+        unseen_card_ids=tuple(card_id for card_id in deck.by_id if card_id not in seen),
+        legal=legal_commands(deck, state, seat),
+    )

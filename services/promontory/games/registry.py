@@ -1,0 +1,91 @@
+"""The one list of games, their data and their rules versions. A game more is one entry more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from promontory.games.kernel import Game
+from promontory.games.transcontinental.cards import load_deck, shipped_cards
+from promontory.games.transcontinental.decider import Transcontinental
+
+AnyGame: TypeAlias = Game[Any, Any, Any, Any, Any]
+
+
+class UnknownGameError(LookupError):
+    """No game has this name or code."""
+
+
+class UnknownRulesError(LookupError):
+    """The game has no such rules version."""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """One rules version; `load` makes the game from the bytes of a data file, or raises `ValueError`."""
+
+    version: str
+    load: Callable[[bytes], AnyGame]
+
+
+class GameEntry(msgspec.Struct, frozen=True):
+    """A game: its name, the code its match ids begin with, its gRPC service's full name, and its rules.
+
+    `shipped_data` reads the data file that comes with the package. `rules` holds the current version first; released
+    ones stay, so that matches keep the rules they are pinned to.
+    """
+
+    name: str
+    code: str
+    service: str
+    shipped_data: Callable[[], bytes]
+    rules: tuple[Rules, ...]
+
+    def load(self, data: bytes | None = None, *, rules_version: str | None = None) -> AnyGame:
+        """Return the game with `data`, or the shipped one, under the current rules or `rules_version`.
+
+        Raises:
+            UnknownRulesError: there is no such version.
+            ValueError: the data is malformed.
+        """
+        for rules in self.rules:
+            if rules_version in (None, rules.version):
+                return rules.load(self.shipped_data() if data is None else data)
+        versions = ", ".join(rules.version for rules in self.rules)
+        raise UnknownRulesError(f"{self.name} has no rules {rules_version!r}, only {versions}")
+
+
+GAMES: tuple[GameEntry, ...] = (
+    GameEntry(
+        name="transcontinental",
+        code="tc",
+        service="promontory.api.transcontinental.v1.TranscontinentalService",
+        shipped_data=shipped_cards,
+        rules=(Rules("transcontinental/1", lambda data: Transcontinental(load_deck(data))),),
+    ),
+)
+
+
+def entry(name: str) -> GameEntry:
+    """Return the entry of the game called `name`, or raise `UnknownGameError`."""
+    return _only(name, {game.name: game for game in GAMES})
+
+
+def entry_by_code(code: str) -> GameEntry:
+    """Return the entry of the game whose match ids begin with `code`, or raise `UnknownGameError`."""
+    return _only(code, {game.code: game for game in GAMES})
+
+
+def game(name: str, data: bytes | None = None, *, rules_version: str | None = None) -> AnyGame:
+    """Return the game called `name`, ready to play; see `GameEntry.load`.
+
+    Raises `UnknownGameError` if there is none.
+    """
+    return entry(name).load(data, rules_version=rules_version)
+
+
+def _only(key: str, games: dict[str, GameEntry]) -> GameEntry:
+    if key not in games:
+        raise UnknownGameError(f"no game {key!r}; there are: {', '.join(games)}")
+    return games[key]

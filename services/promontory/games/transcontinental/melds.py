@@ -1,0 +1,99 @@
+"""Melds: what a set of cards is, what it scores, and all the melds of a hand [Transcontinental 4]."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, product
+from typing import TypeVar
+
+from promontory.games.transcontinental.cards import Card
+from promontory.games.transcontinental.vocabulary import MeldKind
+
+SMALLEST_SURPLUS = 3
+SMALLEST_RAIL = 4
+SMALLEST_LINE = 4
+SMALLEST_TRACK = 5
+LAST_RANK = 10
+
+_T = TypeVar("_T")
+
+
+def recognise(cards: Collection[Card]) -> tuple[MeldKind, ...]:
+    """Return all the kinds a set of different cards has, in the order of `MeldKind`; empty if it is no meld.
+
+    A set with a difficulty card has none [T-30]. Source: [Transcontinental 4.1].
+    """
+    size = len(cards)
+    suits = {card.suit for card in cards}
+    ranks = {card.rank for card in cards if card.rank is not None}
+    if size < SMALLEST_SURPLUS or any(card.rank is None for card in cards):
+        return ()
+    rail = size >= SMALLEST_RAIL and len(ranks) == size and max(ranks) - min(ranks) == size - 1
+    line = size >= SMALLEST_LINE and len(suits) == 1
+    found = (
+        (MeldKind.SURPLUS, len(ranks) == 1),
+        (MeldKind.RAIL, rail),
+        (MeldKind.LINE, line),
+        (MeldKind.TRACK, size >= SMALLEST_TRACK and len(suits) == size),
+        (MeldKind.RAIL_LINE, rail and line),
+    )
+    return tuple(kind for kind, holds in found if holds)
+
+
+def points(kinds: Collection[MeldKind], size: int, table: Mapping[int, int]) -> int:
+    """Return what a meld of `size` cards scores: once by its size [T-18], double if all of it is a rail line [T-19].
+
+    `table` gives the points of the sizes 3 to 10.
+    """
+    return table[size] * (2 if MeldKind.RAIL_LINE in kinds else 1)
+
+
+def all_melds(cards: Iterable[Card]) -> list[tuple[Card, ...]]:
+    """Return every set of `cards` that is a meld, each in ascending `n`, the sets in lexicographic order of `n`.
+
+    The cards are different; cards the side cannot meld must be left out by the caller.
+    """
+    ranked = sorted((card for card in cards if card.rank is not None), key=_place)
+    by_n = {card.n: card for card in ranked}
+    by_suit = _grouped((card.suit, card.n) for card in ranked)
+    by_rank = _grouped((card.rank, card.n) for card in ranked)
+    sets = chain(
+        *(_at_least(SMALLEST_SURPLUS, group) for group in by_rank.values()),
+        *(_at_least(SMALLEST_LINE, group) for group in by_suit.values()),
+        _rails(by_rank),
+        _tracks(by_suit.values()),
+    )
+    return [tuple(by_n[n] for n in meld) for meld in sorted({tuple(sorted(found)) for found in sets})]
+
+
+def _place(card: Card) -> int:
+    return card.n
+
+
+def _grouped(pairs: Iterable[tuple[_T, int]]) -> dict[_T, list[int]]:
+    groups: dict[_T, list[int]] = defaultdict(list)
+    for key, n in pairs:
+        groups[key].append(n)
+    return groups
+
+
+def _at_least(smallest: int, items: Sequence[_T]) -> Iterator[tuple[_T, ...]]:
+    for size in range(smallest, len(items) + 1):
+        yield from combinations(items, size)
+
+
+def _rails(by_rank: Mapping[int | None, Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    for first in range(1, LAST_RANK - SMALLEST_RAIL + 2):
+        run: list[Sequence[int]] = []
+        for rank in range(first, LAST_RANK + 1):
+            if rank not in by_rank:
+                break
+            run.append(by_rank[rank])
+            if len(run) >= SMALLEST_RAIL:
+                yield from product(*run)
+
+
+def _tracks(by_suit: Collection[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    for groups in _at_least(SMALLEST_TRACK, list(by_suit)):
+        yield from product(*groups)
