@@ -1,0 +1,88 @@
+# Everything a contributor or an operator runs starts here; `make` alone lists it.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SYNCED := $(VENV)/.synced
+RELEASED := protos/released.binpb
+
+# Any Python from 3.11 on that can make virtual environments; name another with PYTHON=.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& { echo "$$python"; break; }; done)
+UV_VERSION = $(shell sed -n '/^name = "uv"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' uv.lock)
+
+ARGS ?=
+JOBS ?= 2
+SLOW := contracts integration golden e2e
+
+# What an outer environment says about other projects must not reach this one.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_PYTHON
+MAKEFLAGS += --no-print-directory
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up test test-fast lint format protos protos-check protos-freeze build clean distclean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Arguments go in ARGS: make test ARGS=tests/games, make demo ARGS=--help"
+
+setup: $(SYNCED) ## Make or update .venv from uv.lock; does nothing when it is current
+
+$(SYNCED): uv.lock pyproject.toml | $(BIN)/uv
+	$(BIN)/uv sync --locked --all-extras
+	@touch $@
+
+$(BIN)/uv:
+	@test -n "$(PYTHON)" || { \
+		echo "Promontory needs Python 3.11 or newer with its venv module, and found none." >&2; \
+		echo "Install it (Debian and Ubuntu: apt install python3.11 python3.11-venv)" >&2; \
+		echo "or say where it is: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$(UV_VERSION)"
+
+demo: setup ## Start everything on this machine and watch ranked matches being played
+	$(BIN)/promontory demo $(ARGS)
+
+up: setup ## Start everything on this machine and keep it running until Ctrl-C
+	$(BIN)/promontory up $(ARGS)
+
+test: setup ## Run all tests; JOBS=n sets how many at a time
+	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+test-fast: setup ## Run the tests that need no server and no package registry
+	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
+
+lint: setup ## Check style, types, import rules, protos, generated code and the lock
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/buf format --diff --exit-code
+	$(BIN)/buf lint
+	$(BIN)/buf breaking --against $(RELEASED)
+	$(BIN)/python protos/generate.py --check
+	$(BIN)/uv lock --check
+
+format: setup ## Put code and protos into the house format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/buf format --write
+
+protos: setup ## Generate services/promontory/api from protos/
+	$(BIN)/python protos/generate.py
+
+protos-check: setup ## Fail if the generated code is not what protos/ gives
+	$(BIN)/python protos/generate.py --check
+
+protos-freeze: setup ## Make today's protos the released ones that later changes may not break
+	$(BIN)/buf build --exclude-source-info -o $(RELEASED)
+
+build: setup ## Build the wheel and the source archive into dist/
+	$(BIN)/uv build --out-dir dist
+
+clean: ## Remove caches and built files
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find services tests protos -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv too
+	rm -rf $(VENV)
