@@ -17,3 +17,8 @@ def now_ms() -> int:
 def monotonic() -> float:
     """Return a clock's reading in seconds that never goes back; only differences mean something."""
     return time.monotonic()
+
+
+def pause(seconds: float) -> None:
+    """Block this thread; only for code that waits on other processes."""
+    time.sleep(seconds)

@@ -124,6 +124,17 @@ def load(kind: type[Settings], environ: Mapping[str, str] | None = None) -> Sett
         raise SettingsError(f"unusable setting: {error} (names are {PREFIX}<FIELD>)") from error
 
 
+def given(field: str) -> str | None:
+    """Return what the environment gives for `field`, or None: for commands that choose a default of their own."""
+    return os.environ.get(PREFIX + field.upper())
+
+
+def inherited() -> dict[str, str]:
+    """Return this process's environment for a child, without the addresses that only one process can have."""
+    own = {PREFIX + name for name in ("LISTEN", "METRICS_LISTEN", "READY_FILE")}
+    return {name: value for name, value in os.environ.items() if name not in own}
+
+
 def targets(text: str) -> dict[str, str]:
     """Return the addresses in `name=host:port,name=host:port`.
 

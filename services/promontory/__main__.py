@@ -1,0 +1,5 @@
+"""`python -m promontory` is `promontory`."""
+
+from promontory.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The whole platform on one machine: its processes, its demonstration."""

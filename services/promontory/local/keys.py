@@ -1,0 +1,49 @@
+"""Keys and development tokens of an installation on one machine."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from promontory.rules.seal import create_seal_key
+from promontory.runtime import identity
+
+DEVELOPMENT_LIFE = timedelta(days=30)
+
+
+class KeyRing:
+    """The key files of one installation, in one directory of mode 700; missing ones are created."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.player_key_file = directory / "players.key.json"
+        self.player_keys_file = directory / "players.jwks.json"
+        self.service_key_file = directory / "service.key.json"
+        self.service_keys_file = directory / "services.jwks.json"
+        self.seal_key_file = directory / "seal.key"
+
+    def create_missing(self) -> None:
+        """Create the keys that are not there yet; existing ones stay, because logs and tokens need them."""
+        if not self.player_key_file.exists():
+            identity.create_key(identity.PLAYERS, self.player_key_file, self.player_keys_file)
+        if not self.service_key_file.exists():
+            identity.create_key(identity.SERVICES, self.service_key_file, self.service_keys_file)
+        if not self.seal_key_file.exists():
+            create_seal_key(self.seal_key_file)
+
+    def environ(self) -> dict[str, str]:
+        """Return the settings that point the processes to these keys."""
+        return {
+            "PROMONTORY_PLAYER_KEYS_FILE": str(self.player_keys_file),
+            "PROMONTORY_SERVICE_KEY_FILE": str(self.service_key_file),
+            "PROMONTORY_SERVICE_KEYS_FILE": str(self.service_keys_file),
+            "PROMONTORY_SEAL_KEY_FILE": str(self.seal_key_file),
+        }
+
+    def player_token(self, player: str, *, life: timedelta = DEVELOPMENT_LIFE) -> str:
+        """Return a token that lets `player` queue, play and read."""
+        return identity.load_key(self.player_key_file).mint(player, identity.PLAYER_SCOPES, life=life)
+
+    def service(self, name: str, scopes: frozenset[str]) -> identity.ServiceIdentity:
+        """Return the identity of the service `name` with `scopes`."""
+        return identity.ServiceIdentity(identity.load_key(self.service_key_file), name, scopes)

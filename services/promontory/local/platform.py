@@ -1,0 +1,153 @@
+"""All processes of the platform on one machine, wired to one another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from promontory.games import registry
+from promontory.local.keys import KeyRing
+from promontory.local.processes import ChildProcess
+from promontory.runtime.embedded import EmbeddedServer
+from promontory.runtime.server import Ready
+from promontory.runtime.settings import inherited
+
+MATCHMAKING_PORT, SCORING_PORT, RULES_PORT = 7401, 7402, 7411
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """The ports the services listen on; 0 lets each take any free one."""
+
+    matchmaking: int = 0
+    scoring: int = 0
+    rules: int = 0
+
+    @classmethod
+    def usual(cls) -> Self:
+        """Return the ports that the documentation shows."""
+        return cls(MATCHMAKING_PORT, SCORING_PORT, RULES_PORT)
+
+
+class Platform:
+    """The platform in one directory: keys, data, logs, and every process. A context manager that stops all of them.
+
+    Uses the server at `redis_url` if one is given, else an embedded one whose data stays in the directory.
+    """
+
+    def __init__(
+        self, directory: Path, *, redis_url: str | None = None, ports: Ports | None = None, workers: int = 1
+    ) -> None:
+        self.directory = directory.absolute()
+        self.keys = KeyRing(self.directory / "keys")
+        self.ready: dict[str, Ready] = {}
+        self.processes: dict[str, ChildProcess] = {}
+        self._ports = ports or Ports()
+        self._workers = workers
+        self._embedded = None if redis_url else EmbeddedServer(self.directory / "valkey")
+        self._redis_url = redis_url or ""
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """The services' addresses, as the SDK takes them."""
+        found = {name: self.ready[name].grpc for name in ("matchmaking", "scoring", *registry.names())}
+        return {**found, "lobby": found["matchmaking"]}
+
+    @property
+    def redis_url(self) -> str:
+        """The URL of the event log's server."""
+        return self._redis_url
+
+    def start(self) -> None:
+        """Start everything and wait until it serves. Raises `ProcessFailed` if a process does not."""
+        (self.directory / "logs").mkdir(parents=True, exist_ok=True)
+        self.keys.create_missing()
+        if self._embedded is not None:
+            self._embedded.start()
+            self._redis_url = self._embedded.url
+        self._run_to_end("load-functions", "load-functions")
+        for name in ("scoring", *registry.names()):
+            self.spawn(name)
+        self._await("scoring", *registry.names())
+        for name in ("matchmaking", "relay", *self.worker_names):
+            self.spawn(name)
+        self._await("matchmaking", "relay", *self.worker_names)
+
+    @property
+    def worker_names(self) -> tuple[str, ...]:
+        """The names of the worker processes."""
+        return tuple(f"worker-{number}" for number in range(self._workers))
+
+    def spawn(self, name: str) -> ChildProcess:
+        """Start the process `name`, again if it had ended; the ports it had are kept."""
+        arguments = _arguments(name)
+        environ = {**self._environ(), **self._listen(name)}
+        child = ChildProcess(name, arguments, directory=self.directory / "logs", environ=environ)
+        self.processes[name] = child
+        return child
+
+    def await_ready(self, name: str) -> Ready:
+        """Wait until the process `name` serves and return its addresses."""
+        self.ready[name] = self.processes[name].ready()
+        return self.ready[name]
+
+    def stop(self) -> None:
+        """Drain and stop every process, those that hand out work first, and the embedded server last."""
+        for group in (("matchmaking", "relay"), self.worker_names, tuple(self.processes)):
+            children = [self.processes[name] for name in group if name in self.processes]
+            for child in children:
+                child.terminate()
+            for child in children:
+                child.wait()
+        if self._embedded is not None:
+            self._embedded.stop()
+
+    def _await(self, *names: str) -> None:
+        for name in names:
+            self.await_ready(name)
+
+    def _run_to_end(self, name: str, command: str) -> None:
+        child = ChildProcess(name, [command], directory=self.directory / "logs", environ=self._environ())
+        child.succeed()
+
+    def _environ(self) -> dict[str, str]:
+        games = [name for name in registry.names() if name in self.ready]
+        found = {
+            "PROMONTORY_REDIS_URL": self._redis_url,
+            "PROMONTORY_REFLECTION": "true",
+            "PROMONTORY_RULES_TARGETS": ",".join(f"{name}={self.ready[name].grpc}" for name in games),
+            **self.keys.environ(),
+        }
+        if "scoring" in self.ready:
+            found["PROMONTORY_SCORING_TARGET"] = self.ready["scoring"].grpc
+        return {**inherited(), **found}
+
+    def _listen(self, name: str) -> dict[str, str]:
+        if name in self.ready and self.ready[name].grpc:
+            return {"PROMONTORY_LISTEN": self.ready[name].grpc}
+        ports = {"matchmaking": self._ports.matchmaking, "scoring": self._ports.scoring}
+        rules = {game: self._ports.rules and self._ports.rules + i for i, game in enumerate(registry.names())}
+        return {"PROMONTORY_LISTEN": f"127.0.0.1:{({**ports, **rules}).get(name, 0)}"}
+
+
+def _arguments(name: str) -> list[str]:
+    if name in registry.names():
+        return ["serve", "rules", "--game", name]
+    if name.startswith("worker-"):
+        return ["work"]
+    return [name] if name == "relay" else ["serve", name]

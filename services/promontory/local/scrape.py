@@ -1,0 +1,59 @@
+"""Figures read from the processes' Prometheus endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.request
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+SCRAPE_SECONDS = 5
+
+
+class Scrape(msgspec.Struct, frozen=True):
+    """The samples of several processes at one moment."""
+
+    samples: tuple[Sample, ...]
+
+    def total(self, name: str, **labels: str) -> float:
+        """Return the sum of all samples called `name` that have `labels`."""
+        return sum(sample.value for sample in self._matching(name, labels))
+
+    def quantile(self, name: str, q: float) -> float:
+        """Return the `q`-quantile (0..1) of the histogram `name` over all processes, in its own unit.
+
+        Interpolated linearly within a bucket, as Prometheus does; 0 if nothing was observed.
+        """
+        buckets = self._buckets(name)
+        rank = q * (buckets[-1][1] if buckets else 0)
+        lower, below = 0.0, 0.0
+        for bound, count in buckets:
+            if count >= rank and count > below:
+                return lower if bound == float("inf") else lower + (bound - lower) * (rank - below) / (count - below)
+            lower, below = bound, count
+        return 0.0
+
+    def _buckets(self, name: str) -> Sequence[tuple[float, float]]:
+        counts: dict[float, float] = {}
+        for sample in self._matching(f"{name}_bucket", {}):
+            bound = float(sample.labels["le"])
+            counts[bound] = counts.get(bound, 0.0) + sample.value
+        return sorted(counts.items())
+
+    def _matching(self, name: str, labels: dict[str, str]) -> Iterable[Sample]:
+        return (s for s in self.samples if s.name == name and labels.items() <= s.labels.items())
+
+
+async def scrape(addresses: Iterable[str]) -> Scrape:
+    """Return what `http://<address>/metrics` of every address shows now."""
+    texts = await asyncio.gather(*(asyncio.to_thread(_fetch, address) for address in addresses))
+    families = (family for text in texts for family in text_string_to_metric_families(text))
+    return Scrape(tuple(sample for family in families for sample in family.samples))
+
+
+def _fetch(address: str) -> str:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=SCRAPE_SECONDS) as answer:
+        return str(answer.read().decode())
