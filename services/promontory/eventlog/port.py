@@ -58,6 +58,10 @@ class LogCorrupt(Exception):
         self.version = version
 
 
+class ClockSkew(Exception):
+    """The caller's clock and the server's differ too much to decide what is due."""
+
+
 class StoredEvent(msgspec.Struct, frozen=True):
     """One event as stored: the full proto name of its message, and the message's bytes."""
 
@@ -157,9 +161,12 @@ class EventLog(Protocol):
     async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
         """Append all of `proposed` or nothing, durably, and return the version.
 
-        Checks in this order: fence, command id, closed, expected position.
+        Checks in this order: fence, command id, closed, expected position. Setting an obligation anew, or clearing it,
+        also forgets how often it was handed out.
 
         Raises:
+            ValueError: `proposed` is malformed (`validate`).
+            LogCorrupt: the stream holds entries beyond its head.
             Fenced: the bucket is in another epoch.
             CommandIdReused: the command id came before with another fingerprint.
             StreamClosed: the stream takes no more commits.
@@ -170,7 +177,8 @@ class EventLog(Protocol):
     async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
         """Return the commits after `after`, oldest first, at most `limit`; empty if there are none.
 
-        Raises `LogCorrupt` where the chain does not continue `after`, or a commit is torn.
+        A short result means that there are no more. Raises `LogCorrupt` where the chain does not continue `after`, a
+        commit is missing, torn or altered, or the stream ends before `after`.
         """
 
     async def head(self, stream: str) -> Head | None:
@@ -182,12 +190,16 @@ class EventLog(Protocol):
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors` (bucket to cursor), waiting up to `block_ms` for one.
 
-        The cursor `$` stands for the feed's present end. Old notes may have been trimmed: the feed is a hint, the
-        streams are the truth.
+        The cursor `$` stands for the feed's present end, `0` for its beginning; the new cursors are exact, also when no
+        note came. An adapter may wait less than `block_ms`; 0 does not wait. Old notes may have been trimmed: the feed
+        is a hint, the streams are the truth.
         """
 
     async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
-        """Hand out at most `limit` obligations of `bucket` that are due, each for `lease_ms`.
+        """Hand out at most `limit` obligations of `bucket` that are due, longest due first, each for `lease_ms`.
+
+        One that is not settled or cleared comes again when its lease ends; once exhausted it goes on coming, so that
+        nothing is lost when what falls back dies too.
 
         Raises `ClockSkew` when the caller's clock and the server's differ by more than the adapter allows.
         """
@@ -196,17 +208,23 @@ class EventLog(Protocol):
         """Remove the obligation `name`, done or not due any more; nothing happens if it is gone."""
 
     async def oldest_due(self, bucket: str) -> int | None:
-        """Return the due time of the bucket's most overdue obligation in ms since the epoch, or None."""
-
-
-class ClockSkew(Exception):
-    """The caller's clock and the server's differ too much to decide what is due."""
+        """Return the earliest due time of the bucket's obligations in ms since the epoch, or None; it may be ahead."""
 
 
 def bucket_of(stream: str) -> str:
     """Return the bucket of a stream id such as `tc-0a7-01jx…`: its first two parts, `tc:0a7`."""
     game, bucket, _ = stream.split("-", 2)
     return f"{game}:{bucket}"
+
+
+def validate(proposed: Proposed) -> None:
+    """Raise `ValueError` unless `proposed` can be appended: events, a command id, and delays that are not negative."""
+    if not proposed.events:
+        raise ValueError("a commit holds at least one event")
+    if not proposed.command_id:
+        raise ValueError("a commit has a command id")
+    if any(delay is not None and delay < 0 for delay in proposed.due.values()):
+        raise ValueError("an obligation's delay is not negative")
 
 
 def chain(stream: str, previous: bytes, version: int, proposed: Proposed | Commit) -> bytes:

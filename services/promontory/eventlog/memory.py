@@ -1,0 +1,169 @@
+"""The event log in memory: the reference for what every adapter does, and the log of tests and short-lived play."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from promontory.eventlog.port import (
+    START,
+    Appended,
+    Claimed,
+    CommandIdReused,
+    Commit,
+    FeedNote,
+    Head,
+    LogCorrupt,
+    Position,
+    Proposed,
+    StreamClosed,
+    StreamStatus,
+    VersionConflict,
+    bucket_of,
+    chain,
+    validate,
+)
+
+END = "$"
+
+
+class _Stream:
+    def __init__(self) -> None:
+        self.commits: list[Commit] = []
+        self.made_by: dict[str, tuple[str, int]] = {}
+        self.status = StreamStatus.OPEN
+
+    @property
+    def position(self) -> Position:
+        return self.commits[-1].position if self.commits else START
+
+    def position_at(self, version: int) -> Position | None:
+        if version == 0:
+            return START
+        return self.commits[version - 1].position if version <= len(self.commits) else None
+
+
+class _Bucket:
+    def __init__(self) -> None:
+        self.feed: list[FeedNote] = []
+        self.due: dict[str, int] = {}
+        self.attempts: dict[str, int] = defaultdict(int)
+
+    def forget(self, name: str) -> None:
+        self.due.pop(name, None)
+        self.attempts.pop(name, None)
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+class MemoryEventLog:
+    """An `EventLog` that lives and dies with its process.
+
+    `clock` gives the time in ms; without one, times count from an arbitrary start instead of the epoch.
+    """
+
+    def __init__(self, *, clock: Callable[[], int] = _monotonic_ms) -> None:
+        self._clock = clock
+        self._streams: dict[str, _Stream] = defaultdict(_Stream)
+        self._buckets: dict[str, _Bucket] = defaultdict(_Bucket)
+        self._grown = asyncio.Condition()
+
+    async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
+        """Append all of `proposed` or nothing; see `EventLog.append`."""
+        validate(proposed)
+        earlier = self._earlier(stream, proposed)
+        if earlier is not None:
+            return Appended(earlier, duplicate=True)
+        commit = self._commit(stream, proposed, expected)
+        self._oblige(self._buckets[bucket_of(stream)], proposed)
+        self._buckets[bucket_of(stream)].feed.append(FeedNote(stream, commit.version))
+        async with self._grown:
+            self._grown.notify_all()
+        return Appended(commit.version, duplicate=False, head=commit.head)
+
+    def _earlier(self, stream: str, proposed: Proposed) -> int | None:
+        fingerprint, version = self._streams[stream].made_by.get(proposed.command_id, ("", 0))
+        if version and fingerprint != proposed.fingerprint:
+            raise CommandIdReused(version)
+        return version or None
+
+    def _commit(self, stream: str, proposed: Proposed, expected: Position) -> Commit:
+        record = self._streams[stream]
+        version = record.position.version
+        if record.status is StreamStatus.CLOSED:
+            raise StreamClosed(version)
+        if record.position != expected:
+            raise VersionConflict(version)
+        head = chain(stream, expected.head, version + 1, proposed)
+        commit = Commit(version + 1, proposed.events, proposed.command_id, proposed.meta, head)
+        record.commits.append(commit)
+        record.made_by[proposed.command_id] = (proposed.fingerprint, commit.version)
+        record.status = StreamStatus.CLOSED if proposed.closes else StreamStatus.OPEN
+        return commit
+
+    def _oblige(self, bucket: _Bucket, proposed: Proposed) -> None:
+        now = self._clock()
+        for name, delay in proposed.due.items():
+            bucket.forget(name)
+            if delay is not None:
+                bucket.due[name] = now + delay
+
+    async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
+        """Return the commits after `after`, oldest first; see `EventLog.read`."""
+        record = self._streams.get(stream, _Stream())
+        if record.position_at(after.version) != after:
+            raise LogCorrupt(stream, after.version, "the stream does not hold the position read from")
+        following = record.commits[after.version :]
+        return tuple(following if limit is None else following[:limit])
+
+    async def head(self, stream: str) -> Head | None:
+        """Return the stream's end, or None if it has no commit."""
+        record = self._streams.get(stream, _Stream())
+        return Head(record.position, record.status) if record.commits else None
+
+    async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
+        """Return the fingerprint and version of the commit `command_id` made, or None."""
+        return self._streams.get(stream, _Stream()).made_by.get(command_id)
+
+    async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
+        """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
+        start = {bucket: self._index(bucket, cursor) for bucket, cursor in cursors.items()}
+        async with self._grown:
+            try:
+                async with asyncio.timeout(block_ms / 1000):
+                    await self._grown.wait_for(lambda: any(self._after(start)))
+            except TimeoutError:
+                pass
+        notes = self._after(start)
+        return {bucket: str(len(self._buckets[bucket].feed)) for bucket in cursors}, notes
+
+    def _index(self, bucket: str, cursor: str) -> int:
+        return len(self._buckets[bucket].feed) if cursor == END else int(cursor)
+
+    def _after(self, start: Mapping[str, int]) -> Sequence[FeedNote]:
+        return [note for bucket, index in start.items() for note in self._buckets[bucket].feed[index:]]
+
+    async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
+        """Hand out obligations that are due, under a lease; see `EventLog.claim`. The one clock cannot skew."""
+        now, record = self._clock(), self._buckets[bucket]
+        names = sorted((due, name) for name, due in record.due.items() if due <= now)[:limit]
+        for _, name in names:
+            record.due[name] = now + lease_ms
+            record.attempts[name] += 1
+        return [self._claimed(record, name, max_attempts) for _, name in names]
+
+    def _claimed(self, record: _Bucket, name: str, max_attempts: int) -> Claimed:
+        attempt = record.attempts[name]
+        return Claimed(name, attempt, exhausted=attempt > max_attempts)
+
+    async def settle(self, bucket: str, name: str) -> None:
+        """Remove the obligation `name`; nothing happens if it is gone."""
+        self._buckets[bucket].forget(name)
+
+    async def oldest_due(self, bucket: str) -> int | None:
+        """Return the earliest due time of the bucket's obligations in ms by the log's clock, or None."""
+        return min(self._buckets[bucket].due.values(), default=None)

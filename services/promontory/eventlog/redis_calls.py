@@ -1,0 +1,95 @@
+"""Calls to the server that know what is unknown: an answer, a refusal, or no answer at all.
+
+redis-py's own retries are off (`redis_server.connect`): they repeat a write whose reply was lost. Here a call is
+repeated because whoever makes it has made that safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from redis.asyncio import Redis
+from redis.exceptions import DataError, ResponseError
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay, wait_random_exponential
+
+from promontory.eventlog.functions import is_missing_function
+from promontory.eventlog.port import EventLogUnavailable
+
+T = TypeVar("T")
+
+# Answers that mean: nothing was written, and nothing will be until an operator acts.
+_REFUSALS = frozenset({"OOM", "MISCONF", "NOREPLICAS", "NOPERM"})
+# Answers that mean: nothing was written; another moment or another connection may do.
+_PASSING = frozenset({"READONLY", "BUSY", "TRYAGAIN", "UNBLOCKED", "CLUSTERDOWN", "MASTERDOWN"})
+
+
+class ServerRefused(EventLogUnavailable):
+    """The server answered that it takes no such call now; nothing was written, and repeating at once is no use."""
+
+
+class Caller:
+    """Calls one server through `client`: at most `attempts` times within `deadline_seconds`, until it answers."""
+
+    def __init__(self, client: Redis, *, attempts: int, deadline_seconds: float) -> None:
+        self._client = client
+        self._attempts = attempts
+        self._deadline_seconds = deadline_seconds
+
+    async def command(self, *arguments: Any) -> Any:
+        """Return the server's answer to one command, which must be safe to repeat."""
+        return await self.call(lambda: self._client.execute_command(*arguments))
+
+    async def pipeline(self, *commands: tuple[Any, ...]) -> list[Any]:
+        """Return the server's answers to `commands`, sent in one write and safe to repeat."""
+
+        async def send() -> list[Any]:
+            async with self._client.pipeline(transaction=False) as pipe:
+                for command in commands:
+                    pipe.execute_command(*command)
+                return await pipe.execute()
+
+        return await self.call(send)
+
+    async def call(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` returns; it is repeated while no answer comes.
+
+        Raises `EventLogUnavailable` when the outcome stays unknown, `ServerRefused` when the server said no.
+        """
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(self._attempts) | stop_after_delay(self._deadline_seconds),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            retry=retry_if_exception(_may_pass),
+            reraise=True,
+        )
+        return await retrying(self._once, send)
+
+    async def _once(self, send: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await send()
+        except DataError:
+            raise
+        except ResponseError as error:
+            raise await self._translated(error) from error
+        except Exception as error:
+            # Transports leak TypeError and AttributeError when the peer closes: whatever is no reply leaves it unknown.
+            await self._drop_idle_connections()
+            raise EventLogUnavailable(f"the server did not answer: {error!r}") from error
+
+    async def _translated(self, error: ResponseError) -> Exception:
+        code = error.status_code or str(error).split(" ", 1)[0]
+        if is_missing_function(error):
+            return ServerRefused(f"{error}: run `promontory load-functions` against this server")
+        if code in _REFUSALS:
+            return ServerRefused(f"the server refused: {code} {error}")
+        if code in _PASSING:
+            await self._drop_idle_connections()
+            return EventLogUnavailable(f"the server refused for now: {code} {error}")
+        return error
+
+    async def _drop_idle_connections(self) -> None:
+        await self._client.connection_pool.disconnect(inuse_connections=False)
+
+
+def _may_pass(error: BaseException) -> bool:
+    return isinstance(error, EventLogUnavailable) and not isinstance(error, ServerRefused)

@@ -1,0 +1,92 @@
+"""Connecting to the server, and refusing one that would lose or forget matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+OLDEST_VERSION = (7, 0)
+CONNECT_SECONDS = 2.0
+ANSWER_SECONDS = 3.0
+BLOCKING_ANSWER_SECONDS = 15.0
+CONNECTIONS = 32
+
+
+class UnsafeServer(Exception):
+    """The server is set up so that it would lose matches; `problems` name each setting, its value, and what to do."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("this server must not hold the event log: " + "; ".join(problems))
+        self.problems = problems
+
+
+class Connections(msgspec.Struct, frozen=True):
+    """One server's clients: `commands` for all that answers at once, `blocking` for reads that wait up to 10 s."""
+
+    commands: Redis
+    blocking: Redis
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self.commands.aclose()
+        await self.blocking.aclose()
+
+
+def connect(url: str) -> Connections:
+    """Return clients for `url` (redis://, rediss:// or unix://); they connect when first used.
+
+    They never repeat a command by themselves, and give up on one that is not answered in 3 s (blocking: 15 s).
+    """
+    return Connections(_client(url, ANSWER_SECONDS), _client(url, BLOCKING_ANSWER_SECONDS))
+
+
+def _client(url: str, answer_seconds: float) -> Redis:
+    pool: BlockingConnectionPool = BlockingConnectionPool.from_url(
+        url,
+        protocol=2,
+        retry=Retry(NoBackoff(), 0),
+        socket_connect_timeout=CONNECT_SECONDS,
+        socket_timeout=answer_seconds,
+        max_connections=CONNECTIONS,
+        timeout=answer_seconds,
+    )
+    return Redis.from_pool(pool)
+
+
+async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
+    """Return if the server can be trusted with the log, else raise `UnsafeServer` with all that is wrong.
+
+    Needs no right but INFO.
+    """
+    problems = tuple(_problems(await client.info("everything"), require_aof=require_aof))
+    if problems:
+        raise UnsafeServer(problems)
+
+
+def _problems(facts: Mapping[str, Any], *, require_aof: bool) -> Iterator[str]:
+    version = str(facts.get("redis_version", "unknown"))
+    if _version(version) < OLDEST_VERSION:
+        yield f"its version is {version}: use Redis 7.0 or Valkey 7.2, or newer"
+    role = facts.get("role", "unknown")
+    if role != "master":
+        yield f"its role is {role!r}: connect to the primary, a replica takes no commits"
+    policy = facts.get("maxmemory_policy", "unknown")
+    if policy != "noeviction":
+        yield (
+            f"maxmemory-policy is {policy!r}, so it may delete matches when memory runs out: "
+            "set `maxmemory-policy noeviction`"
+        )
+    if require_aof and not facts.get("aof_enabled"):
+        yield (
+            "appendonly is 'no', so a restart loses matches: set `appendonly yes`, "
+            "or allow a log that is not durable in the settings"
+        )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

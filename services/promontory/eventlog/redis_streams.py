@@ -1,0 +1,249 @@
+"""The event log on Redis Streams: entry ids are `<commit>-<index>`, and one server-side function makes a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from redis.asyncio import Redis
+
+from promontory.eventlog.entries import Assembler
+from promontory.eventlog.functions import event_log_library, verify_library
+from promontory.eventlog.port import (
+    GENESIS,
+    START,
+    Appended,
+    Claimed,
+    ClockSkew,
+    CommandIdReused,
+    Commit,
+    FeedNote,
+    Fenced,
+    Head,
+    LogCorrupt,
+    Position,
+    Proposed,
+    StreamClosed,
+    StreamStatus,
+    VersionConflict,
+    bucket_of,
+    chain,
+    validate,
+)
+from promontory.eventlog.redis_calls import Caller
+
+FIRST_EPOCH = "1"
+RECOVERING = "!"
+PAGE_ENTRIES = 200
+FEED_PAGE_NOTES = 500
+
+
+class Tuning(msgspec.Struct, frozen=True):
+    """How the adapter behaves.
+
+    A call is made at most `attempts` times, the last within `deadline_seconds`. Nothing is claimed when clocks differ
+    by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed ends after
+    `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
+    """
+
+    attempts: int = 3
+    deadline_seconds: float = 4.0
+    max_skew_ms: int = 5_000
+    feed_notes: int = 10_000
+    max_block_ms: int = 10_000
+
+
+class _Keys:
+    """The keys of one stream, all with its bucket's hash tag."""
+
+    def __init__(self, stream: str) -> None:
+        tag = f"{{{bucket_of(stream)}}}"
+        self.log, self.head, self.idem = (f"{tag}:m:{stream}:{part}" for part in ("log", "head", "idem"))
+        self.feed, self.due, self.fence, self.tries = (f"{tag}:{part}" for part in ("feed", "due", "fence", "tries"))
+
+
+class RedisEventLog:
+    """An `EventLog` in a Redis 7 or Valkey server.
+
+    `client` serves commands, `blocking` only waits for the feed: with a timeout longer than it waits
+    (`redis_server.connect` gives both). `clock` is this process's own time in ms since the epoch.
+    """
+
+    def __init__(
+        self, client: Redis, *, blocking: Redis, clock: Callable[[], int], tuning: Tuning | None = None
+    ) -> None:
+        self._tuning = tuning or Tuning()
+        self._client = client
+        self._caller = self._caller_of(client)
+        self._blocking = self._caller_of(blocking)
+        self._clock = clock
+        self._functions = event_log_library()
+        self._fences: dict[str, str] = {}
+
+    def _caller_of(self, client: Redis) -> Caller:
+        return Caller(client, attempts=self._tuning.attempts, deadline_seconds=self._tuning.deadline_seconds)
+
+    async def start(self) -> None:
+        """Return if the server has the functions this log calls, else raise `functions.LibraryMissing`."""
+        await self._caller.call(lambda: verify_library(self._client, self._functions))
+
+    async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
+        """Append all of `proposed` or nothing; see `EventLog.append`.
+
+        The epoch is learnt from the bucket: a commit refused as fenced is offered once more in the present epoch.
+        """
+        validate(proposed)
+        bucket, head = bucket_of(stream), chain(stream, expected.head, expected.version + 1, proposed)
+        submission = self._submission(stream, proposed, expected, head)
+        fence = self._fences.get(bucket) or await self._handshake(bucket)
+        reply = await self._submit(stream, fence, submission)
+        if reply[0] == b"FENCED":
+            reply = await self._submit(stream, await self._handshake(bucket), submission)
+        return _outcome(stream, reply, head)
+
+    async def _handshake(self, bucket: str) -> str:
+        """Return the bucket's epoch, which begins with the first handshake of all; refuse one in recovery."""
+        key = f"{{{bucket}}}:fence"
+        held = await self._caller.command("SET", key, FIRST_EPOCH, "NX", "GET")
+        fence = held.decode() if held else FIRST_EPOCH
+        if fence.endswith(RECOVERING):
+            self._fences.pop(bucket, None)
+            raise Fenced(fence)
+        self._fences[bucket] = fence
+        return fence
+
+    def _submission(self, stream: str, proposed: Proposed, expected: Position, head: bytes) -> list[Any]:
+        status = StreamStatus.CLOSED if proposed.closes else StreamStatus.OPEN
+        return [
+            *(expected.version, expected.head, proposed.command_id, proposed.fingerprint, head, status.value),
+            *(proposed.meta, stream, self._tuning.feed_notes),
+            len(proposed.events),
+            *(part for event in proposed.events for part in (event.type, event.payload)),
+            len(proposed.due),
+            *(part for name, delay in proposed.due.items() for part in (name, "" if delay is None else delay)),
+        ]
+
+    async def _submit(self, stream: str, fence: str, submission: Iterable[Any]) -> Any:
+        keys = _Keys(stream)
+        names = (keys.log, keys.head, keys.idem, keys.feed, keys.due, keys.fence, keys.tries)
+        return await self._function("append", names, fence, *submission)
+
+    async def _function(self, name: str, keys: Sequence[str], *arguments: Any) -> Any:
+        return await self._caller.command("FCALL", self._functions.function(name), len(keys), *keys, *arguments)
+
+    async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
+        """Return the commits after `after`, oldest first; see `EventLog.read`."""
+        keys = _Keys(stream)
+        head, page = await self._caller.pipeline(
+            ("HMGET", keys.head, "v", "h", "s"),
+            ("XRANGE", keys.log, f"{after.version + 1}-0", "+", "COUNT", PAGE_ENTRIES),
+        )
+        end = _position(head)
+        _check_start(stream, after, end, has_entries=bool(page))
+        assembler, commits = Assembler(stream, after), list[Commit]()
+        wanted = min(end.version, after.version + limit) if limit is not None else end.version
+        while page:
+            commits += assembler.take(page, until=wanted)
+            page = await self._page_after(page[-1][0], keys.log) if assembler.position.version < wanted else ()
+        _check_end(assembler, wanted, end)
+        return tuple(commits)
+
+    async def _page_after(self, entry_id: bytes, key: str) -> Any:
+        return await self._caller.command("XRANGE", key, b"(" + entry_id, "+", "COUNT", PAGE_ENTRIES)
+
+    async def head(self, stream: str) -> Head | None:
+        """Return the stream's end, or None if it has no commit."""
+        fields = await self._caller.command("HMGET", _Keys(stream).head, "v", "h", "s")
+        if fields[0] is None:
+            return None
+        status = StreamStatus.OPEN if fields[2] == b"open" else StreamStatus.CLOSED
+        return Head(_position(fields), status)
+
+    async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
+        """Return the fingerprint and version of the commit `command_id` made, or None."""
+        made = await self._caller.command("HGET", _Keys(stream).idem, command_id)
+        if made is None:
+            return None
+        fingerprint, _, version = made.decode().rpartition("|")
+        return fingerprint, int(version)
+
+    async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
+        """Return new cursors and the notes after `cursors`; see `EventLog.feed`. One call waits for all buckets."""
+        start = {**cursors, **await self._ends([bucket for bucket, cursor in cursors.items() if cursor == "$"])}
+        keys = {f"{{{bucket}}}:feed".encode(): bucket for bucket in start}
+        wait = ("BLOCK", min(block_ms, self._tuning.max_block_ms)) if block_ms > 0 else ()
+        reply = await self._blocking.command(
+            "XREAD", "COUNT", FEED_PAGE_NOTES, *wait, "STREAMS", *keys, *start.values()
+        )
+        grown = {keys[key]: entries for key, entries in reply or ()}
+        notes = [FeedNote(fields[b"r"].decode(), int(fields[b"v"])) for page in grown.values() for _, fields in page]
+        return {**start, **{bucket: page[-1][0].decode() for bucket, page in grown.items()}}, notes
+
+    async def _ends(self, buckets: Sequence[str]) -> Mapping[str, str]:
+        if not buckets:
+            return {}
+        pages = await self._caller.pipeline(
+            *(("XREVRANGE", f"{{{bucket}}}:feed", "+", "-", "COUNT", 1) for bucket in buckets)
+        )
+        return {bucket: page[0][0].decode() if page else "0-0" for bucket, page in zip(buckets, pages, strict=True)}
+
+    async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
+        """Hand out obligations that are due, under a lease; see `EventLog.claim`.
+
+        A claim whose reply was lost is repeated: what the first one took comes again after its lease.
+        """
+        keys = [f"{{{bucket}}}:{part}" for part in ("due", "tries", "park")]
+        clocks = (self._clock(), self._tuning.max_skew_ms)
+        status, *rest = await self._function("claim", keys, limit, lease_ms, *clocks, max_attempts)
+        if status == b"CLOCK_SKEW":
+            raise ClockSkew(f"the server's clock shows {int(rest[0])} ms, this process's {clocks[0]} ms")
+        attempts = zip(rest[::2], map(int, rest[1::2]), strict=True)
+        return [Claimed(name.decode(), attempt, exhausted=attempt > max_attempts) for name, attempt in attempts]
+
+    async def settle(self, bucket: str, name: str) -> None:
+        """Remove the obligation `name`; nothing happens if it is gone."""
+        await self._function("settle", [f"{{{bucket}}}:{part}" for part in ("due", "tries")], name)
+
+    async def oldest_due(self, bucket: str) -> int | None:
+        """Return the earliest due time of the bucket's obligations in ms since the epoch, or None."""
+        first = await self._caller.command("ZRANGE", f"{{{bucket}}}:due", 0, 0, "WITHSCORES")
+        return int(float(first[1])) if first else None
+
+
+def _position(head: Sequence[bytes | None]) -> Position:
+    version, digest, _ = head
+    return START if version is None else Position(int(version), digest or GENESIS)
+
+
+def _check_start(stream: str, after: Position, end: Position, *, has_entries: bool) -> None:
+    if end.version < after.version or (end.version == after.version and end.head != after.head):
+        raise LogCorrupt(stream, after.version, "the stream does not hold the position read from")
+    if end == START and has_entries:
+        raise LogCorrupt(stream, 1, "the stream has entries but no head")
+
+
+def _check_end(assembler: Assembler, wanted: int, end: Position) -> None:
+    if assembler.position.version < wanted or not assembler.is_between_commits:
+        raise assembler.corrupt("the log ends before its head")
+    if wanted == end.version and assembler.position != end:
+        raise assembler.corrupt("the head's hash is not that of the last commit")
+
+
+def _outcome(stream: str, reply: Sequence[bytes], head: bytes) -> Appended:
+    match reply:
+        case [b"OK", version]:
+            return Appended(int(version), duplicate=False, head=head)
+        case [b"DUP", version]:
+            return Appended(int(version), duplicate=True)
+        case [b"KEY_REUSED", version]:
+            raise CommandIdReused(int(version))
+        case [b"CLOSED", version]:
+            raise StreamClosed(int(version))
+        case [b"CONFLICT", version]:
+            raise VersionConflict(int(version))
+        case [b"FENCED", fence]:
+            raise Fenced(fence.decode())
+        case [b"CORRUPT", version]:
+            raise LogCorrupt(stream, int(version), "the log holds entries beyond its head")
+    raise ValueError(f"the append function answered {reply[:1]!r}")

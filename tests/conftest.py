@@ -1,0 +1,47 @@
+"""Fixtures every part may use: one embedded server a test process, and clients of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from redis.asyncio import Redis
+
+from promontory.eventlog.functions import event_log_library, load_library
+from promontory.eventlog.redis_server import Connections, connect
+from promontory.runtime.embedded import EmbeddedServer
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """The test process's own server (under xdist each worker has one), durable like the real one."""
+    with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_url(valkey: EmbeddedServer) -> str:
+    """The address of the test process's server. Its keys outlive a test: use names of your own (`unique_stream`)."""
+    return valkey.url
+
+
+@pytest.fixture
+async def redis_connections(valkey_url: str) -> AsyncIterator[Connections]:
+    """Clients of the test process's server, with the event log's functions loaded."""
+    connections = connect(valkey_url)
+    await load_library(connections.commands, event_log_library())
+    yield connections
+    await connections.aclose()
+
+
+@pytest.fixture
+def redis_client(redis_connections: Connections) -> Redis:
+    """The client for commands that answer at once. A part with fixed key names may `flushdb()`: functions stay."""
+    return redis_connections.commands
+
+
+@pytest.fixture
+def unique_stream() -> str:
+    """A stream id in a bucket that no other test uses."""
+    return f"tc-{uuid.uuid4().hex}-a"
