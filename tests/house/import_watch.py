@@ -21,6 +21,7 @@ import promontory
 
 OURS = str(Path(promontory.__file__).parent)
 GENERATED = str(Path(OURS) / "api")
+NEVER_IMPORTED = ("promontory.api", "promontory.__main__")
 FILES = {"open", "os.listdir", "os.mkdir", "os.scandir"}
 SOCKETS = {"socket.bind", "socket.connect", "socket.getaddrinfo"}
 PROCESSES = {"os.fork", "os.posix_spawn", "os.putenv", "subprocess.Popen"}
@@ -73,10 +74,11 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def main() -> None:
-    """Import all modules but the generated ones, and print what they did and which threads run afterwards."""
+    """Import the hand-written modules, and print what that did and which threads run afterwards."""
     os.environ = WatchedEnvironment(os.environ)  # type: ignore[assignment]  # noqa: B003, TID251
     sys.addaudithook(_watch)
-    modules = [module.name for module in pkgutil.walk_packages([OURS], "promontory.") if ".api." not in module.name]
+    names = [module.name for module in pkgutil.walk_packages([OURS], "promontory.")]
+    modules = [name for name in names if not name.startswith(NEVER_IMPORTED)]
     for module in modules:
         importlib.import_module(module)
     threads = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
