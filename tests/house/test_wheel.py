@@ -81,5 +81,5 @@ def test_the_package_knows_its_version(python: Path) -> None:
     assert declared == installed
 
 
-def test_the_promontory_command_is_installed(python: Path) -> None:
-    assert python.with_name("promontory").exists()
+def test_the_promontory_command_runs_without_the_server(python: Path) -> None:
+    assert run(python.with_name("promontory"), "--version").startswith("promontory ")
