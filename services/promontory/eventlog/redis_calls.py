@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import DataError, ResponseError
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay, wait_random_exponential
 
-from promontory.eventlog.functions import is_missing_function
+from promontory.eventlog.functions import LibraryMissing, is_missing_function
 from promontory.eventlog.port import EventLogUnavailable
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Caller:
     async def _once(self, send: Callable[[], Awaitable[T]]) -> T:
         try:
             return await send()
-        except DataError:
+        except (DataError, LibraryMissing):
             raise
         except ResponseError as error:
             raise await self._translated(error) from error

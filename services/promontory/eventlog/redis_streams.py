@@ -105,7 +105,7 @@ class RedisEventLog:
     async def _handshake(self, bucket: str) -> str:
         """Return the bucket's epoch, which begins with the first handshake of all; refuse one in recovery."""
         key = f"{{{bucket}}}:fence"
-        held = await self._caller.command("SET", key, FIRST_EPOCH, "NX", "GET")
+        held: Any = await self._caller.call(lambda: self._client.set(key, FIRST_EPOCH, nx=True, get=True))
         fence = held.decode() if held else FIRST_EPOCH
         if fence.endswith(RECOVERING):
             self._fences.pop(bucket, None)

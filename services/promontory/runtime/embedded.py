@@ -139,6 +139,12 @@ class EmbeddedServer:
             self.stop()
             raise
 
+    def kill(self) -> None:
+        """End the server as a crash would, for tests of what survives one; `start` may follow."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
     def stop(self, *, grace_seconds: float = 10.0) -> None:
         """End the server so that it writes everything down first; kill it if that takes longer than `grace_seconds`."""
         if self._process is not None:
@@ -174,15 +180,16 @@ class EmbeddedServer:
     def _spawn(self, binary: Path, lock: IO[str]) -> subprocess.Popen[bytes]:
         configuration = self.directory / "valkey.conf"
         configuration.write_text(self._configuration(), encoding="utf-8")
-        process = subprocess.Popen(
-            [binary, configuration],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(lock.fileno(),),
-            process_group=0,  # a terminal's Ctrl-C must end the services before their server
-            preexec_fn=_ends_with_parent(),  # noqa: PLW1509 - one C call, its symbol bound beforehand
-        )
+        with self.log_path.open("ab") as log:
+            process = subprocess.Popen(
+                [binary, configuration],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=(lock.fileno(),),
+                process_group=0,  # a terminal's Ctrl-C must end the services before their server
+                preexec_fn=_ends_with_parent(),  # noqa: PLW1509 - one C call, its symbol bound beforehand
+            )
         lock.truncate(0)
         lock.write(f"{process.pid}\n")
         lock.flush()
@@ -212,8 +219,6 @@ class EmbeddedServer:
             raise ServerFailed(f"the server did not answer in {deadline_seconds} s:\n{self._last_log_lines()}")
 
     def _last_log_lines(self) -> str:
-        if not self.log_path.exists():
-            return f"(it wrote no log; try `{find_binary()} {self.directory / 'valkey.conf'}`)"
         return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
 
 
