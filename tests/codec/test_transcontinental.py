@@ -15,7 +15,9 @@ from promontory.games.transcontinental import commands, events
 from promontory.games.transcontinental.legal import LegalCommands
 from promontory.games.transcontinental.view import GameView
 from promontory.games.transcontinental.vocabulary import EndReason, MeldKind, Phase, Side, Source
+from tests.bots.worlds import position
 from tests.codec.strategies import values_of
+from tests.support.transcontinental import GAME
 
 PACKAGE = "promontory.api.transcontinental.v1"
 
@@ -72,6 +74,14 @@ def test_legal_commands_come_back_from_their_message(legal: LegalCommands) -> No
 @given(values_of(GameView))
 def test_every_view_comes_back_from_its_message(view: GameView) -> None:
     """`decode_view` after `encode_view` gives an equal view, a spectator's or a seat's."""
+    assert CODEC.decode_view(CODEC.encode_view(view)) == view
+
+
+@pytest.mark.parametrize("seat", [0, 1, None])
+@pytest.mark.parametrize("decisions", range(0, 120, 8))
+def test_every_view_of_a_game_comes_back(decisions: int, seat: int | None) -> None:
+    """A bot sees the same through the API as beside the referee."""
+    view = GAME.view(position(1, decisions=decisions), seat)
     assert CODEC.decode_view(CODEC.encode_view(view)) == view
 
 

@@ -1,0 +1,22 @@
+"""What a bot is: a policy that chooses one command from what its seat may know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, TypeAlias
+
+Policy: TypeAlias = Callable[[Any, Random], Any]
+"""Chooses a command from a game's view of the seat that is to act, and random numbers of its own.
+
+Pure: the same view and the same state of the random numbers give the same command, so nothing but the view, which
+holds what the seat may know, can influence it. Called for a seat that is not to act, it raises `NotToActError`.
+"""
+
+
+class NotToActError(ValueError):
+    """A policy was asked for a command of a seat that is not to act."""
+
+
+class UnknownPolicyError(LookupError):
+    """The game has no policy of this name."""

@@ -1,0 +1,146 @@
+"""The arena, and the strength of the policies it measures [Transcontinental 12.2]."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from promontory.bots.arena import ArenaResult, Played, Share, play, run_arena, summarise, wilson
+from promontory.bots.port import UnknownPolicyError
+from promontory.games.kernel import Rejected
+from promontory.games.transcontinental.commands import Command, EndWork
+from tests.bots.worlds import GREEDY, RANDOM
+from tests.support.transcontinental import GAME
+
+
+@pytest.fixture(scope="module")
+def mirror() -> ArenaResult:
+    """The greedy policy against itself."""
+    return run_arena(GAME, ["greedy", "greedy"], games=60, seed=5)
+
+
+def test_greedy_beats_random() -> None:
+    """[12.4] G1 beats RandMin 100 times in 100."""
+    result = run_arena(GAME, ["greedy", "random"], games=30, seed=5)
+    assert result.policies[0].wins >= 28
+
+
+def test_a_greedy_game_lasts_about_thirty_turns(mirror: ArenaResult) -> None:
+    """[12.2] 27 to 31 turns on average, a wider band for so few games."""
+    assert 26 <= mirror.mean_turns <= 32
+
+
+def test_every_mirror_game_has_a_winner(mirror: ArenaResult) -> None:
+    """[12.3] Sensible play never comes near the limit of turns without a meld."""
+    assert (mirror.draws, sum(standing.wins for standing in mirror.seats)) == (0, 60)
+
+
+def test_both_ways_of_counting_see_all_decisions(mirror: ArenaResult) -> None:
+    """Standings by policy and by seat are two sums of the same games."""
+    by_policy, by_seat = mirror.policies, mirror.seats
+    assert sum(each.decisions for each in by_policy) == sum(each.decisions for each in by_seat)
+
+
+def test_thinking_takes_time(mirror: ArenaResult) -> None:
+    """The CPU time per decision is measured, in seconds."""
+    assert mirror.policies[0].cpu_seconds_per_decision > 0
+
+
+def test_a_result_is_plain_json(mirror: ArenaResult) -> None:
+    """What the command line prints can be read back."""
+    assert msgspec.json.decode(msgspec.json.encode(mirror), type=ArenaResult) == mirror
+
+
+def test_the_same_seed_gives_the_same_games() -> None:
+    """All but the time spent is a function of the arguments."""
+    assert moves(seed=3, number=4) == moves(seed=3, number=4)
+
+
+def test_another_number_gives_another_game() -> None:
+    """Each game of a run has its own shuffle and random numbers."""
+    assert moves(seed=3, number=4) != moves(seed=3, number=6)
+
+
+@pytest.mark.parametrize(("number", "seating"), [(0, (0, 1)), (1, (1, 0)), (2, (0, 1))])
+def test_seats_rotate_from_game_to_game(number: int, seating: tuple[int, int]) -> None:
+    """No policy keeps the advantage of the first move."""
+    assert play(GAME, [GREEDY, RANDOM], seed=1, number=number).seating == seating
+
+
+def test_progress_is_told_after_each_game() -> None:
+    """A caller can show how far a long run is."""
+    told: list[tuple[int, int]] = []
+    run_arena(GAME, ["greedy", "greedy"], games=3, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_policy_that_breaks_the_rules_is_not_covered_up() -> None:
+    """The referee's refusal reaches the caller."""
+    with pytest.raises(Rejected, match="WRONG_PHASE"):
+        play(GAME, [lambda view, rng: EndWork(view.seat)] * 2, seed=1, number=0)
+
+
+@pytest.mark.parametrize("names", [[], ["greedy"], ["greedy"] * 3])
+def test_a_game_needs_a_policy_for_every_seat(names: list[str]) -> None:
+    """[1] Transcontinental is for exactly two."""
+    with pytest.raises(ValueError, match=f"not a game for {len(names)} policies"):
+        run_arena(GAME, names, games=1)
+
+
+def test_an_arena_without_games_measures_nothing() -> None:
+    """There is no share of no games."""
+    with pytest.raises(ValueError, match="must be at least 1"):
+        run_arena(GAME, ["greedy", "random"], games=0)
+
+
+def test_an_unknown_policy_does_not_start() -> None:
+    """The names are looked up before the first game."""
+    with pytest.raises(UnknownPolicyError):
+        run_arena(GAME, ["greedy", "perfect"], games=1)
+
+
+def test_a_shared_win_counts_half_for_each() -> None:
+    """A draw is a win for nobody, and half of one in the share."""
+    shared = played(places=(1, 1))
+    result = summarise(GAME, ["greedy", "random"], seed=1, played=[shared, played(places=(1, 2))])
+    greedy = result.policies[0]
+    assert (result.draws, greedy.wins, greedy.draws, greedy.share.value) == (1, 1, 1, 0.75)
+
+
+def test_the_winner_is_who_sat_there() -> None:
+    """Places are by seat, standings of policies by who sat in it."""
+    result = summarise(GAME, ["greedy", "random"], seed=1, played=[played(places=(1, 2), seating=(1, 0))])
+    assert [standing.wins for standing in result.policies] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "share"),
+    [
+        (50, 100, Share(0.5, 0.4038, 0.5962)),
+        (0, 10, Share(0.0, 0.0, 0.2775)),
+        (10, 10, Share(1.0, 0.7225, 1.0)),
+        (1.5, 3, Share(0.5, 0.1253, 0.8747)),
+    ],
+)
+def test_the_wilson_interval_is_that_of_the_textbook(successes: float, trials: int, share: Share) -> None:
+    """At the edges it neither leaves 0 to 1 nor shrinks to a point."""
+    found = wilson(successes, trials)
+    assert msgspec.structs.astuple(found) == pytest.approx(msgspec.structs.astuple(share), abs=1e-4)
+
+
+def moves(*, seed: int, number: int) -> list[Command]:
+    """Return the commands of one game between a greedy and a random player."""
+    given: list[Command] = []
+
+    def recorded(view: object, rng: object) -> Command:
+        command: Command = (GREEDY if len(given) % 3 else RANDOM)(view, rng)
+        given.append(command)
+        return command
+
+    play(GAME, [recorded, recorded], seed=seed, number=number)
+    return given
+
+
+def played(*, places: tuple[int, int], seating: tuple[int, int] = (0, 1)) -> Played:
+    """Return a game that ended with these places."""
+    return Played(seating=seating, places=places, turns=30, decisions=(50, 50), cpu_seconds=(0.1, 0.1))
