@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from random import Random
 from statistics import fmean
-from time import process_time
 
 import msgspec
 
@@ -22,6 +21,17 @@ _Z95 = 1.959964
 
 Progress = Callable[[int, int], None]
 """Told after each game how many of how many are done."""
+
+CpuClock = Callable[[], float]
+"""The CPU seconds this process has spent, like `time.process_time`."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What to play: `games` games, one policy a seat; the same plan gives the same games."""
+
+    policies: tuple[str, ...]
+    games: int = 1000
+    seed: int = 1
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -69,28 +79,25 @@ class Played(msgspec.Struct, frozen=True):
     cpu_seconds: tuple[float, ...]
 
 
-def run_arena(
-    game: AnyGame, policy_names: Sequence[str], *, games: int = 1000, seed: int = 1, progress: Progress | None = None
-) -> ArenaResult:
-    """Return how the policies did in `games` games, one policy a seat, the seats rotated from game to game.
+def run_arena(game: AnyGame, plan: Plan, *, cpu_clock: CpuClock, progress: Progress | None = None) -> ArenaResult:
+    """Return how the policies of `plan` did, their seats rotated from game to game.
 
-    The same arguments give the same games. Raises `UnknownPolicyError`, and `ValueError` if the game is not for as many
-    seats or there is nothing to play.
+    Raises `UnknownPolicyError`, and `ValueError` if the game is not for as many seats or there is nothing to play.
     """
-    if len(policy_names) not in game.seats:
-        raise ValueError(f"{game.name} is not a game for {len(policy_names)} policies")
-    if games < 1:
-        raise ValueError(f"the number of games must be at least 1, not {games}")
-    policies = [policy(game, name) for name in policy_names]
+    if len(plan.policies) not in game.seats:
+        raise ValueError(f"{game.name} is not a game for {len(plan.policies)} policies")
+    if plan.games < 1:
+        raise ValueError(f"the number of games must be at least 1, not {plan.games}")
+    policies = [policy(game, name) for name in plan.policies]
     played = []
-    for number in range(games):
-        played.append(play(game, policies, seed=seed, number=number))
+    for number in range(plan.games):
+        played.append(play(game, policies, seed=plan.seed, number=number, cpu_clock=cpu_clock))
         if progress is not None:
-            progress(number + 1, games)
-    return summarise(game, policy_names, seed=seed, played=played)
+            progress(number + 1, plan.games)
+    return summarise(game, plan, played)
 
 
-def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int) -> Played:
+def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int, cpu_clock: CpuClock) -> Played:
     """Return the game with this number, from 0, of a run: policy i sits at seat 0 in each game i, and so on around.
 
     Raises what the referee raises if a policy gives a command that the rules refuse.
@@ -105,9 +112,9 @@ def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int) -
     while seats := game.to_act(state):
         seat = seats[0]
         view = game.view(state, seat)
-        started = process_time()
+        started = cpu_clock()
         command = policies[seating[seat]](view, randoms[seat])
-        cpu_seconds[seat] += process_time() - started
+        cpu_seconds[seat] += cpu_clock() - started
         state = fold(game, state, game.decide(state, command, draws))
         decisions[seat] += 1
         turns += seat != last
@@ -117,20 +124,19 @@ def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int) -
     return Played(seating, places, turns, decisions=tuple(decisions), cpu_seconds=tuple(cpu_seconds))
 
 
-def summarise(game: AnyGame, policy_names: Sequence[str], *, seed: int, played: Sequence[Played]) -> ArenaResult:
+def summarise(game: AnyGame, plan: Plan, played: Sequence[Played]) -> ArenaResult:
     """Return the standings after the games `played`, at least one."""
-    seats = range(len(policy_names))
     return ArenaResult(
         game=game.name,
         rules_version=game.rules_version,
-        seed=seed,
+        seed=plan.seed,
         games=len(played),
         draws=sum(each.places.count(1) > 1 for each in played),
         mean_turns=fmean(each.turns for each in played),
         policies=tuple(
-            _standing(name, [(each, each.seating.index(i)) for each in played]) for i, name in enumerate(policy_names)
+            _standing(name, [(each, each.seating.index(i)) for each in played]) for i, name in enumerate(plan.policies)
         ),
-        seats=tuple(_standing(f"seat {seat}", [(each, seat) for each in played]) for seat in seats),
+        seats=tuple(_standing(f"seat {seat}", [(each, seat) for each in played]) for seat in range(len(plan.policies))),
     )
 
 
