@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from promontory.api.scoring.v1 import ratings_pb2 as promontory_dot_api_dot_scoring_dot_v1_dot_ratings__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/scoring/v1/scoring_service.proto\x12\x19promontory.api.scoring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\'promontory/api/scoring/v1/ratings.proto\"S\n\x10LeaderboardEntry\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x31\n\x06rating\x18\x02 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\"\x8f\x01\n\x12RatingHistoryEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x37\n\x06\x63hange\x18\x02 \x01(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\x12.\n\nclose_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"%\n\x11TallyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"_\n\x12TallyMatchResponse\x12\x0f\n\x07tallied\x18\x01 \x01(\x08\x12\x38\n\x07\x63hanges\x18\x02 \x03(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\"3\n\x10GetRatingRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\"F\n\x11GetRatingResponse\x12\x31\n\x06rating\x18\x01 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\"M\n\x16ListLeaderboardRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"p\n\x17ListLeaderboardResponse\x12<\n\x07\x65ntries\x18\x01 \x03(\x0b\x32+.promontory.api.scoring.v1.LeaderboardEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"b\n\x18ListRatingHistoryRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"t\n\x19ListRatingHistoryResponse\x12>\n\x07\x65ntries\x18\x01 \x03(\x0b\x32-.promontory.api.scoring.v1.RatingHistoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xdd\x03\n\x0eScoringService\x12i\n\nTallyMatch\x12,.promontory.api.scoring.v1.TallyMatchRequest\x1a-.promontory.api.scoring.v1.TallyMatchResponse\x12\x66\n\tGetRating\x12+.promontory.api.scoring.v1.GetRatingRequest\x1a,.promontory.api.scoring.v1.GetRatingResponse\x12x\n\x0fListLeaderboard\x12\x31.promontory.api.scoring.v1.ListLeaderboardRequest\x1a\x32.promontory.api.scoring.v1.ListLeaderboardResponse\x12~\n\x11ListRatingHistory\x12\x33.promontory.api.scoring.v1.ListRatingHistoryRequest\x1a\x34.promontory.api.scoring.v1.ListRatingHistoryResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/scoring/v1/scoring_service.proto\x12\x19promontory.api.scoring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\'promontory/api/scoring/v1/ratings.proto\"k\n\x10LeaderboardEntry\x12\x0c\n\x04rank\x18\x01 \x01(\x05\x12\x31\n\x06rating\x18\x02 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\x12\x16\n\x0e\x61ssured_points\x18\x03 \x01(\x01\"\x8f\x01\n\x12RatingHistoryEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x37\n\x06\x63hange\x18\x02 \x01(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\x12.\n\nclose_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"%\n\x11TallyMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"_\n\x12TallyMatchResponse\x12\x0f\n\x07tallied\x18\x01 \x01(\x08\x12\x38\n\x07\x63hanges\x18\x02 \x03(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\"3\n\x10GetRatingRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\"F\n\x11GetRatingResponse\x12\x31\n\x06rating\x18\x01 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\"M\n\x16ListLeaderboardRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"p\n\x17ListLeaderboardResponse\x12<\n\x07\x65ntries\x18\x01 \x03(\x0b\x32+.promontory.api.scoring.v1.LeaderboardEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"b\n\x18ListRatingHistoryRequest\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"t\n\x19ListRatingHistoryResponse\x12>\n\x07\x65ntries\x18\x01 \x03(\x0b\x32-.promontory.api.scoring.v1.RatingHistoryEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xdd\x03\n\x0eScoringService\x12i\n\nTallyMatch\x12,.promontory.api.scoring.v1.TallyMatchRequest\x1a-.promontory.api.scoring.v1.TallyMatchResponse\x12\x66\n\tGetRating\x12+.promontory.api.scoring.v1.GetRatingRequest\x1a,.promontory.api.scoring.v1.GetRatingResponse\x12x\n\x0fListLeaderboard\x12\x31.promontory.api.scoring.v1.ListLeaderboardRequest\x1a\x32.promontory.api.scoring.v1.ListLeaderboardResponse\x12~\n\x11ListRatingHistory\x12\x33.promontory.api.scoring.v1.ListRatingHistoryRequest\x1a\x34.promontory.api.scoring.v1.ListRatingHistoryResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,25 +34,25 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.scoring.v1.s
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_LEADERBOARDENTRY']._serialized_start=152
-  _globals['_LEADERBOARDENTRY']._serialized_end=235
-  _globals['_RATINGHISTORYENTRY']._serialized_start=238
-  _globals['_RATINGHISTORYENTRY']._serialized_end=381
-  _globals['_TALLYMATCHREQUEST']._serialized_start=383
-  _globals['_TALLYMATCHREQUEST']._serialized_end=420
-  _globals['_TALLYMATCHRESPONSE']._serialized_start=422
-  _globals['_TALLYMATCHRESPONSE']._serialized_end=517
-  _globals['_GETRATINGREQUEST']._serialized_start=519
-  _globals['_GETRATINGREQUEST']._serialized_end=570
-  _globals['_GETRATINGRESPONSE']._serialized_start=572
-  _globals['_GETRATINGRESPONSE']._serialized_end=642
-  _globals['_LISTLEADERBOARDREQUEST']._serialized_start=644
-  _globals['_LISTLEADERBOARDREQUEST']._serialized_end=721
-  _globals['_LISTLEADERBOARDRESPONSE']._serialized_start=723
-  _globals['_LISTLEADERBOARDRESPONSE']._serialized_end=835
-  _globals['_LISTRATINGHISTORYREQUEST']._serialized_start=837
-  _globals['_LISTRATINGHISTORYREQUEST']._serialized_end=935
-  _globals['_LISTRATINGHISTORYRESPONSE']._serialized_start=937
-  _globals['_LISTRATINGHISTORYRESPONSE']._serialized_end=1053
-  _globals['_SCORINGSERVICE']._serialized_start=1056
-  _globals['_SCORINGSERVICE']._serialized_end=1533
+  _globals['_LEADERBOARDENTRY']._serialized_end=259
+  _globals['_RATINGHISTORYENTRY']._serialized_start=262
+  _globals['_RATINGHISTORYENTRY']._serialized_end=405
+  _globals['_TALLYMATCHREQUEST']._serialized_start=407
+  _globals['_TALLYMATCHREQUEST']._serialized_end=444
+  _globals['_TALLYMATCHRESPONSE']._serialized_start=446
+  _globals['_TALLYMATCHRESPONSE']._serialized_end=541
+  _globals['_GETRATINGREQUEST']._serialized_start=543
+  _globals['_GETRATINGREQUEST']._serialized_end=594
+  _globals['_GETRATINGRESPONSE']._serialized_start=596
+  _globals['_GETRATINGRESPONSE']._serialized_end=666
+  _globals['_LISTLEADERBOARDREQUEST']._serialized_start=668
+  _globals['_LISTLEADERBOARDREQUEST']._serialized_end=745
+  _globals['_LISTLEADERBOARDRESPONSE']._serialized_start=747
+  _globals['_LISTLEADERBOARDRESPONSE']._serialized_end=859
+  _globals['_LISTRATINGHISTORYREQUEST']._serialized_start=861
+  _globals['_LISTRATINGHISTORYREQUEST']._serialized_end=959
+  _globals['_LISTRATINGHISTORYRESPONSE']._serialized_start=961
+  _globals['_LISTRATINGHISTORYRESPONSE']._serialized_end=1077
+  _globals['_SCORINGSERVICE']._serialized_start=1080
+  _globals['_SCORINGSERVICE']._serialized_end=1557
 # @@protoc_insertion_point(module_scope)

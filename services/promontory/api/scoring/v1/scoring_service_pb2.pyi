@@ -28,8 +28,13 @@ class LeaderboardEntry(_message.Message):
 
     RANK_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
+    ASSURED_POINTS_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """The rank, from 1; equal players share the better one."""
+    assured_points: _builtins.float
+    """What the leaderboard is ranked by, in rating points: 1500 + 40 x (mu - 3 sigma - 25). The player's skill exceeds it
+    almost surely, so that nobody ranks high on a few lucky matches.
+    """
     @_builtins.property
     def rating(self) -> _ratings_pb2.Rating:
         """The rating."""
@@ -39,10 +44,11 @@ class LeaderboardEntry(_message.Message):
         *,
         rank: _builtins.int = ...,
         rating: _ratings_pb2.Rating | None = ...,
+        assured_points: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["rank", b"rank", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assured_points", b"assured_points", "rank", b"rank", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -64,7 +64,8 @@ class ScoringServiceServicer:
     def TallyMatch(self, request, context):
         """Tallies a closed match: exactly once, however often it is called. For services: needs the scope `match:tally`.
 
-        Fails with `FAILED_PRECONDITION` while the match is open. A match that is not rated changes no rating.
+        Fails with `FAILED_PRECONDITION` while the match is open. A match changes no rating if it is not rated, or if one
+        player held several of its seats.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -78,14 +79,15 @@ class ScoringServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLeaderboard(self, request, context):
-        """Lists a pool's players by rating, the best first, in pages.
+        """Lists a pool's players by assured points, the best first, in pages. All pages of a list show the table as it was
+        when its first page was read.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRatingHistory(self, request, context):
-        """Lists the changes of a player's rating in a pool, the newest first, in pages.
+        """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,14 +36,17 @@ class ScoringServiceStub:
     TallyMatch: _grpc.UnaryUnaryMultiCallable[_scoring_service_pb2.TallyMatchRequest, _scoring_service_pb2.TallyMatchResponse]
     """Tallies a closed match: exactly once, however often it is called. For services: needs the scope `match:tally`.
 
-    Fails with `FAILED_PRECONDITION` while the match is open. A match that is not rated changes no rating.
+    Fails with `FAILED_PRECONDITION` while the match is open. A match changes no rating if it is not rated, or if one
+    player held several of its seats.
     """
     GetRating: _grpc.UnaryUnaryMultiCallable[_scoring_service_pb2.GetRatingRequest, _scoring_service_pb2.GetRatingResponse]
     """Returns a player's rating in a pool; that of a new player if there is none yet."""
     ListLeaderboard: _grpc.UnaryUnaryMultiCallable[_scoring_service_pb2.ListLeaderboardRequest, _scoring_service_pb2.ListLeaderboardResponse]
-    """Lists a pool's players by rating, the best first, in pages."""
+    """Lists a pool's players by assured points, the best first, in pages. All pages of a list show the table as it was
+    when its first page was read.
+    """
     ListRatingHistory: _grpc.UnaryUnaryMultiCallable[_scoring_service_pb2.ListRatingHistoryRequest, _scoring_service_pb2.ListRatingHistoryResponse]
-    """Lists the changes of a player's rating in a pool, the newest first, in pages."""
+    """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift."""
 
 @_typing.type_check_only
 class ScoringServiceAsyncStub(ScoringServiceStub):
@@ -53,14 +56,17 @@ class ScoringServiceAsyncStub(ScoringServiceStub):
     TallyMatch: _aio.UnaryUnaryMultiCallable[_scoring_service_pb2.TallyMatchRequest, _scoring_service_pb2.TallyMatchResponse]  # type: ignore[assignment]
     """Tallies a closed match: exactly once, however often it is called. For services: needs the scope `match:tally`.
 
-    Fails with `FAILED_PRECONDITION` while the match is open. A match that is not rated changes no rating.
+    Fails with `FAILED_PRECONDITION` while the match is open. A match changes no rating if it is not rated, or if one
+    player held several of its seats.
     """
     GetRating: _aio.UnaryUnaryMultiCallable[_scoring_service_pb2.GetRatingRequest, _scoring_service_pb2.GetRatingResponse]  # type: ignore[assignment]
     """Returns a player's rating in a pool; that of a new player if there is none yet."""
     ListLeaderboard: _aio.UnaryUnaryMultiCallable[_scoring_service_pb2.ListLeaderboardRequest, _scoring_service_pb2.ListLeaderboardResponse]  # type: ignore[assignment]
-    """Lists a pool's players by rating, the best first, in pages."""
+    """Lists a pool's players by assured points, the best first, in pages. All pages of a list show the table as it was
+    when its first page was read.
+    """
     ListRatingHistory: _aio.UnaryUnaryMultiCallable[_scoring_service_pb2.ListRatingHistoryRequest, _scoring_service_pb2.ListRatingHistoryResponse]  # type: ignore[assignment]
-    """Lists the changes of a player's rating in a pool, the newest first, in pages."""
+    """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift."""
 
 class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
     """Keeps the ratings of every pool."""
@@ -73,7 +79,8 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_scoring_service_pb2.TallyMatchResponse, _abc.Awaitable[_scoring_service_pb2.TallyMatchResponse]]:
         """Tallies a closed match: exactly once, however often it is called. For services: needs the scope `match:tally`.
 
-        Fails with `FAILED_PRECONDITION` while the match is open. A match that is not rated changes no rating.
+        Fails with `FAILED_PRECONDITION` while the match is open. A match changes no rating if it is not rated, or if one
+        player held several of its seats.
         """
 
     @_abc_1.abstractmethod
@@ -90,7 +97,9 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_service_pb2.ListLeaderboardRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scoring_service_pb2.ListLeaderboardResponse, _abc.Awaitable[_scoring_service_pb2.ListLeaderboardResponse]]:
-        """Lists a pool's players by rating, the best first, in pages."""
+        """Lists a pool's players by assured points, the best first, in pages. All pages of a list show the table as it was
+        when its first page was read.
+        """
 
     @_abc_1.abstractmethod
     def ListRatingHistory(
@@ -98,6 +107,6 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _scoring_service_pb2.ListRatingHistoryRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_scoring_service_pb2.ListRatingHistoryResponse, _abc.Awaitable[_scoring_service_pb2.ListRatingHistoryResponse]]:
-        """Lists the changes of a player's rating in a pool, the newest first, in pages."""
+        """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift."""
 
 def add_ScoringServiceServicer_to_server(servicer: ScoringServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
