@@ -1,0 +1,104 @@
+"""Every pool's ratings as its rating log tells them, and recording a match there exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from promontory.eventlog.port import START, CommandIdReused, EventLog, LogCorrupt, VersionConflict
+from promontory.scoring.domain import ClosedMatch, PoolRatings, Tally, tally
+from promontory.scoring.records import proposed, recorded, stream_of
+
+MAX_CONFLICTS = 100
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A match's tally as the rating log holds it; `fresh` if this call made it."""
+
+    tally: Tally
+    fresh: bool
+
+
+class Ladder:
+    """One pool: folds its rating log as far as it is written, each time it is asked."""
+
+    def __init__(self, log: EventLog, pool: str) -> None:
+        self._log = log
+        self._stream = stream_of(pool)
+        self._lock = asyncio.Lock()
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self._position = START
+        self._ratings = PoolRatings()
+
+    async def ratings(self) -> PoolRatings:
+        """Return the pool's ratings now. Raises `LogCorrupt` if the rating log does not verify."""
+        async with self._lock:
+            return await self._caught_up()
+
+    async def record(self, match: ClosedMatch) -> Recorded:
+        """Record `match`, rated after all that the log holds by then, unless it is recorded already.
+
+        Raises:
+            LogCorrupt: the rating log does not verify, or holds this match with another end.
+            VersionConflict: others kept getting ahead; try again.
+        """
+        async with self._lock:
+            for _ in range(MAX_CONFLICTS):
+                ratings = await self._caught_up()
+                if known := ratings.tally_of(match.match_id):
+                    return Recorded(known, fresh=False)
+                fresh = tally(match, ratings)
+                if await self._append(fresh, match.fingerprint):
+                    return Recorded(fresh, fresh=True)
+            raise VersionConflict(self._position.version)
+
+    async def _append(self, fresh: Tally, fingerprint: str) -> bool:
+        """Append `fresh` and return True, or return False when the log has more than has been folded."""
+        try:
+            appended = await self._log.append(
+                self._stream, proposed(fresh, fingerprint=fingerprint), expected=self._position
+            )
+        except VersionConflict:
+            return False
+        except CommandIdReused as error:
+            cause = f"it holds {fresh.match_id} with another end than the match's own log"
+            raise LogCorrupt(self._stream, error.version, cause) from error
+        return not appended.duplicate
+
+    async def _caught_up(self) -> PoolRatings:
+        try:
+            await self._follow()
+        except LogCorrupt:
+            if self._position == START:
+                raise
+            self._rewind()  # a restored server may hold another history than the one folded so far
+            await self._follow()
+        return self._ratings
+
+    async def _follow(self) -> None:
+        for commit in await self._log.read(self._stream, after=self._position):
+            self._ratings.apply(recorded(self._stream, commit))
+            self._position = commit.position
+
+
+class Ladders:
+    """The ladders of all pools that hold a match; asking about another pool remembers nothing."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._ladders: dict[str, Ladder] = {}
+
+    async def ratings(self, pool: str) -> PoolRatings:
+        """Return the ratings of `pool` now. Raises `LogCorrupt` if its rating log does not verify."""
+        ladder = self._ladders.get(pool) or Ladder(self._log, pool)
+        ratings = await ladder.ratings()
+        if ratings.version:
+            self._ladders.setdefault(pool, ladder)
+        return ratings
+
+    async def record(self, match: ClosedMatch) -> Recorded:
+        """Record `match` in its pool's rating log; see `Ladder.record`."""
+        return await self._ladders.setdefault(match.pool, Ladder(self._log, match.pool)).record(match)

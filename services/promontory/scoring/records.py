@@ -1,0 +1,143 @@
+"""Scoring's records as protobuf messages: reading a match's log, writing and reading a pool's rating log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from google.protobuf.message import DecodeError
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
+from promontory.api.scoring.v1 import ratings_pb2 as pb
+from promontory.eventlog.port import Commit, LogCorrupt, Proposed, StoredEvent
+from promontory.scoring.domain import Change, ClosedMatch, Finish, Rating, Tally
+
+CREATED = MatchCreated.DESCRIPTOR.full_name
+CLOSED = MatchClosed.DESCRIPTOR.full_name
+TALLIED = pb.MatchTallied.DESCRIPTOR.full_name
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What scoring reads of the note that the rules service makes on each commit."""
+
+    recorded_at_ms: int
+
+
+def stream_of(pool: str) -> str:
+    """Return the id of the rating log of `pool`; pools' names have no dash, so no two share one."""
+    return f"rt-000-{pool.replace('.', '-')}"
+
+
+def command_id_of(match_id: str) -> str:
+    """Return the command id that makes a match count once."""
+    return f"tally:{match_id}"
+
+
+def is_match(commits: Sequence[Commit]) -> bool:
+    """Tell whether the stream of `commits` is a match's."""
+    return bool(commits) and commits[0].events[0].type == CREATED
+
+
+def closed_match(match_id: str, commits: Sequence[Commit]) -> ClosedMatch:
+    """Return what the whole log of a closed match, `commits`, says about its end.
+
+    Raises `LogCorrupt` if it does not end with a `MatchClosed` that places every seat.
+    """
+    last = commits[-1]
+    try:
+        created = MatchCreated.FromString(commits[0].events[0].payload)
+        closed = MatchClosed.FromString(_only(last.events[-1], CLOSED))
+        finishes = _finishes(created, closed)
+        closed_at_ms = msgspec.json.decode(last.meta, type=_Note).recorded_at_ms
+    except (DecodeError, msgspec.DecodeError, ValueError) as error:
+        raise LogCorrupt(match_id, last.version, f"no end of a match: {error}") from error
+    return ClosedMatch(
+        match_id,
+        created.game,
+        created.setup.pool,
+        created.setup.rated,
+        finishes,
+        close_time_ms=closed_at_ms,
+        fingerprint=last.head.hex(),
+    )
+
+
+def proposed(tally: Tally, *, fingerprint: str) -> Proposed:
+    """Return the commit that records `tally`; `fingerprint` stands for the match's log."""
+    return Proposed((StoredEvent(TALLIED, encode(tally)),), command_id_of(tally.match_id), fingerprint)
+
+
+def recorded(stream: str, commit: Commit) -> Tally:
+    """Return the tally that `commit` of the rating log `stream` records. Raises `LogCorrupt` if it is none."""
+    try:
+        (event,) = commit.events
+        message = pb.MatchTallied.FromString(_only(event, TALLIED))
+    except (DecodeError, ValueError) as error:
+        raise LogCorrupt(stream, commit.version, f"no tally: {error}") from error
+    changes = tuple(map(_change, message.changes))
+    return Tally(message.match_id, message.game, message.pool, changes, message.close_time.ToMilliseconds())
+
+
+def encode(tally: Tally) -> bytes:
+    """Return the bytes under which `tally` is stored."""
+    message = pb.MatchTallied(
+        match_id=tally.match_id,
+        game=tally.game,
+        pool=tally.pool,
+        changes=map(change_message, tally.changes),
+        close_time=timestamp(tally.close_time_ms),
+    )
+    return message.SerializeToString(deterministic=True)
+
+
+def change_message(change: Change) -> pb.RatingChange:
+    """Return `change` as the API shows it."""
+    finish = change.finish
+    return pb.RatingChange(
+        player_id=finish.player_id,
+        seat=finish.seat,
+        place=finish.place,
+        score=finish.score,
+        before=rating_message(finish.player_id, change.before),
+        after=rating_message(finish.player_id, change.after),
+    )
+
+
+def rating_message(player_id: str, rating: Rating) -> pb.Rating:
+    """Return a player's `rating` as the API shows it."""
+    return pb.Rating(
+        player_id=player_id, mu=rating.mu, sigma=rating.sigma, points=rating.points, matches=rating.matches
+    )
+
+
+def timestamp(time_ms: int) -> Timestamp:
+    """Return a time in ms since the epoch as a message."""
+    message = Timestamp()
+    message.FromMilliseconds(time_ms)
+    return message
+
+
+def _only(event: StoredEvent, wanted: str) -> bytes:
+    if event.type != wanted:
+        raise ValueError(f"{event.type} instead of {wanted}")
+    return event.payload
+
+
+def _finishes(created: MatchCreated, closed: MatchClosed) -> tuple[Finish, ...]:
+    placements = sorted(closed.outcome.placements, key=lambda placement: placement.seat)
+    if [placement.seat for placement in placements] != list(range(len(created.setup.seats))):
+        raise ValueError("the outcome does not place every seat once")
+    return tuple(
+        Finish(placement.seat, seat.player_id, placement.place, placement.score)
+        for placement, seat in zip(placements, created.setup.seats, strict=True)
+    )
+
+
+def _change(message: pb.RatingChange) -> Change:
+    finish = Finish(message.seat, message.player_id, message.place, message.score)
+    return Change(finish, _rating(message.before), _rating(message.after))
+
+
+def _rating(message: pb.Rating) -> Rating:
+    return Rating(message.mu, message.sigma, message.matches)

@@ -1,0 +1,57 @@
+"""ScoringService over gRPC: decode, call one use case, encode."""
+
+from __future__ import annotations
+
+from promontory.api.scoring.v1 import scoring_service_pb2 as pb
+from promontory.runtime.identity import caller
+from promontory.runtime.rpc import Context
+from promontory.scoring.domain import Standing, Step
+from promontory.scoring.records import change_message, rating_message, timestamp
+from promontory.scoring.usecases import Ratings, TallyMatch
+
+
+class ScoringServicer:
+    """Serves `promontory.api.scoring.v1.ScoringService`."""
+
+    def __init__(self, tally: TallyMatch, ratings: Ratings) -> None:
+        self._tally, self._ratings = tally, ratings
+
+    async def TallyMatch(self, request: pb.TallyMatchRequest, context: Context) -> pb.TallyMatchResponse:
+        """Tally a closed match."""
+        caller().require("match:tally")
+        tallied = await self._tally(request.match_id)
+        return pb.TallyMatchResponse(tallied=tallied.fresh, changes=map(change_message, tallied.changes))
+
+    async def GetRating(self, request: pb.GetRatingRequest, context: Context) -> pb.GetRatingResponse:
+        """Return a player's rating."""
+        rating = await self._ratings.rating(request.pool, request.player_id)
+        return pb.GetRatingResponse(rating=rating_message(request.player_id, rating))
+
+    async def ListLeaderboard(self, request: pb.ListLeaderboardRequest, context: Context) -> pb.ListLeaderboardResponse:
+        """Return a page of a pool's players."""
+        page = await self._ratings.leaderboard(request.pool, size=request.page_size, token=request.page_token)
+        return pb.ListLeaderboardResponse(entries=map(standing_message, page.entries), next_page_token=page.next_token)
+
+    async def ListRatingHistory(
+        self, request: pb.ListRatingHistoryRequest, context: Context
+    ) -> pb.ListRatingHistoryResponse:
+        """Return a page of a player's rating history."""
+        page = await self._ratings.history(
+            request.pool, request.player_id, size=request.page_size, token=request.page_token
+        )
+        return pb.ListRatingHistoryResponse(entries=map(_step_message, page.entries), next_page_token=page.next_token)
+
+
+def standing_message(standing: Standing) -> pb.LeaderboardEntry:
+    """Return a leaderboard's entry as the API shows it."""
+    return pb.LeaderboardEntry(
+        rank=standing.rank,
+        rating=rating_message(standing.player_id, standing.rating),
+        assured_points=standing.rating.assured_points,
+    )
+
+
+def _step_message(step: Step) -> pb.RatingHistoryEntry:
+    return pb.RatingHistoryEntry(
+        match_id=step.match_id, change=change_message(step.change), close_time=timestamp(step.close_time_ms)
+    )

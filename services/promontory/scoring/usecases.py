@@ -1,0 +1,100 @@
+"""What scoring does: tallies closed matches and answers questions about ratings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
+from promontory.runtime import metrics
+from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.scoring.domain import Change, ClosedMatch, Rating, Standing, Step
+from promontory.scoring.ladders import Ladders
+from promontory.scoring.pages import Page, cursor, page, page_size
+from promontory.scoring.records import closed_match, is_match
+
+_MATCH_ID = re.compile(r"[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+")
+_POOL = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+_PLAYER_ID = re.compile(r"[a-z0-9_.:-]+")
+MAX_ID_CHARACTERS = 64
+MAX_POOL_CHARACTERS = 56  # the rating log's id adds a prefix of 7
+
+
+class Tallied(msgspec.Struct, frozen=True):
+    """What tallying a match came to: whether this call counted it, and what the match changed, if it counts."""
+
+    fresh: bool
+    changes: Sequence[Change]
+
+
+class TallyMatch:
+    """Tallies a closed match exactly once, then settles the match's obligation `tally|<match id>`."""
+
+    def __init__(self, log: EventLog, ladders: Ladders) -> None:
+        self._log, self._ladders = log, ladders
+
+    async def __call__(self, match_id: str) -> Tallied:
+        """Tally the match and return what it changed.
+
+        Raises the refusals `MATCH_NOT_FOUND` and `MATCH_OPEN`, and `LogCorrupt` if a log does not verify.
+        """
+        _require(_MATCH_ID, "match_id", match_id)
+        match = await self._closed(match_id)
+        tallied = await self._tally(match)
+        await self._log.settle(bucket_of(match_id), f"tally|{match_id}")
+        return tallied
+
+    async def _closed(self, match_id: str) -> ClosedMatch:
+        commits = await self._log.read(match_id)
+        if not is_match(commits):
+            text = "there is no such match"
+            raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", text, metadata={"matchId": match_id})
+        head = await self._log.head(match_id)
+        if head is None or head.status is StreamStatus.OPEN or head.position != commits[-1].position:
+            text = "the match is still being played"
+            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
+        return closed_match(match_id, commits)
+
+    async def _tally(self, match: ClosedMatch) -> Tallied:
+        if not match.counts:
+            metrics.TALLIES.labels(pool=match.pool, outcome="unrated").inc()
+            return Tallied(fresh=False, changes=())
+        recorded = await self._ladders.record(match)
+        metrics.TALLIES.labels(pool=match.pool, outcome="tallied" if recorded.fresh else "repeated").inc()
+        return Tallied(recorded.fresh, recorded.tally.changes)
+
+
+class Ratings:
+    """Answers about ratings, each from the rating log as it is at that moment. Unknown pools are empty ones."""
+
+    def __init__(self, ladders: Ladders) -> None:
+        self._ladders = ladders
+
+    async def rating(self, pool: str, player_id: str) -> Rating:
+        """Return the player's rating in `pool`."""
+        _require(_POOL, "pool", pool)
+        _require(_PLAYER_ID, "player_id", player_id)
+        return (await self._ladders.ratings(pool)).rating(player_id)
+
+    async def leaderboard(self, pool: str, *, size: int, token: str) -> Page[Standing]:
+        """Return a page of the pool's players, the best first; all pages show the table that the first one did."""
+        _require(_POOL, "pool", pool)
+        ratings, listing = await self._ladders.ratings(pool), f"leaderboard {pool}"
+        start = cursor(listing, token, version=ratings.version)
+        return page(listing, ratings.standings(version=start.version), start, size=page_size(size))
+
+    async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[Step]:
+        """Return a page of the player's steps in `pool`, the newest first."""
+        _require(_POOL, "pool", pool)
+        _require(_PLAYER_ID, "player_id", player_id)
+        ratings, listing = await self._ladders.ratings(pool), f"history {pool} {player_id}"
+        start = cursor(listing, token, version=ratings.version)
+        return page(listing, ratings.history(player_id, version=start.version)[::-1], start, size=page_size(size))
+
+
+def _require(shape: re.Pattern[str], field: str, value: str) -> None:
+    longest = MAX_POOL_CHARACTERS if field == "pool" else MAX_ID_CHARACTERS
+    if len(value) > longest or not shape.fullmatch(value):
+        raise malformed(field, f"must be 1 to {longest} characters of the form {shape.pattern}")

@@ -1,0 +1,88 @@
+"""A process's gRPC server inside a test, with keys of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import msgspec
+from google.protobuf.descriptor import ServiceDescriptor
+
+from promontory.runtime.identity import (
+    PLAYERS,
+    SERVICE_SCOPES,
+    SERVICES,
+    ServiceIdentity,
+    SigningKey,
+    Verifier,
+    create_key,
+)
+from promontory.runtime.rpc import Gate, handlers
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """Keys that players' and services' tokens are signed with, and the files they lie in."""
+
+    directory: Path
+    players: SigningKey
+    services: SigningKey
+
+    @property
+    def service_key_file(self) -> Path:
+        """The services' private key."""
+        return self.directory / "service.key.json"
+
+    def service(self, name: str, scopes: frozenset[str] = SERVICE_SCOPES) -> ServiceIdentity:
+        """Return the identity of the service `name`, with all scopes unless some are given."""
+        return ServiceIdentity(self.services, name, scopes)
+
+    def as_service(self, *scopes: str) -> Metadata:
+        """Return the metadata of a service's call with `scopes`."""
+        return _bearer(self.services.mint("service:test", frozenset(scopes), life=timedelta(minutes=1)))
+
+    def as_player(self, player_id: str) -> Metadata:
+        """Return the metadata of a player's call."""
+        return _bearer(self.players.mint(player_id, frozenset({"history:read"}), life=timedelta(minutes=1)))
+
+
+def create_keys(directory: Path) -> Keys:
+    """Create key pairs in `directory`."""
+    players = create_key(PLAYERS, directory / "players.key.json", directory / "players.jwks.json")
+    services = create_key(SERVICES, directory / "service.key.json", directory / "services.jwks.json")
+    return Keys(directory, players, services)
+
+
+@asynccontextmanager
+async def served(
+    servicers: Sequence[tuple[ServiceDescriptor, object]], keys: Keys, *, listen: str = "127.0.0.1:0"
+) -> AsyncIterator[str]:
+    """Serve `servicers` as a process of the platform does, and give the address."""
+    server = grpc.aio.server()
+    verifier = Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json")
+    gate = Gate(verifier, max_request_bytes=64 * 1024)
+    server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
+    port = server.add_insecure_port(listen)
+    await server.start()
+    yield f"127.0.0.1:{port}"
+    await server.stop(None)
+
+
+def reason_of(error: grpc.aio.AioRpcError) -> str:
+    """Return the reason of a failed call's `ErrorInfo`."""
+    from google.rpc import error_details_pb2
+    from grpc_status import rpc_status
+
+    status: Any = rpc_status.from_call(error)  # type: ignore[arg-type]
+    detail = error_details_pb2.ErrorInfo()
+    status.details[0].Unpack(detail)
+    return detail.reason
+
+
+def _bearer(token: str) -> Metadata:
+    return (("authorization", f"Bearer {token}"),)

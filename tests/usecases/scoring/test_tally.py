@@ -1,0 +1,154 @@
+"""Tallying a closed match, on the log in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from promontory.eventlog.memory import MemoryEventLog
+from promontory.eventlog.port import START, LogCorrupt, Proposed, StoredEvent
+from promontory.runtime.errors import Refusal
+from promontory.scoring.ladders import Ladders
+from promontory.scoring.records import stream_of
+from promontory.scoring.usecases import Ratings, TallyMatch
+from tests.support.closed_matches import POOL, Played, match_id, write_closed, write_open
+
+DUEL = Played("duel", ("ada", "ben"), (1, 2))
+
+
+class Scoring:
+    """The use cases on one log."""
+
+    def __init__(self) -> None:
+        self.log = MemoryEventLog()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything but the log."""
+        ladders = Ladders(self.log)
+        self.tally = TallyMatch(self.log, ladders)
+        self.ratings = Ratings(ladders)
+
+
+@pytest.fixture
+def scoring() -> Scoring:
+    return Scoring()
+
+
+async def test_a_rated_match_changes_the_ratings_of_its_players(scoring: Scoring) -> None:
+    """[scoring/v1 TallyMatch] One change per seat, in the order of seats."""
+    tallied = await scoring.tally(await write_closed(scoring.log, DUEL))
+    assert tallied.fresh
+    assert [change.finish.player_id for change in tallied.changes] == ["ada", "ben"]
+    assert (await scoring.ratings.rating(POOL, "ada")) == tallied.changes[0].after
+
+
+async def test_a_second_tally_tells_the_first_one_s_changes(scoring: Scoring) -> None:
+    """[scoring/v1 TallyMatch] Exactly once, however often it is called."""
+    first = await scoring.tally(await write_closed(scoring.log, DUEL))
+    second = await scoring.tally(DUEL.match_id)
+    assert (second.fresh, second.changes) == (False, first.changes)
+
+
+async def test_a_restarted_service_still_knows_what_it_tallied(scoring: Scoring) -> None:
+    """[style 1.2] The rating log is the truth."""
+    first = await scoring.tally(await write_closed(scoring.log, DUEL))
+    scoring.restart()
+    second = await scoring.tally(DUEL.match_id)
+    assert (second.fresh, second.changes) == (False, first.changes)
+
+
+async def test_a_later_match_starts_from_the_ratings_of_the_earlier(scoring: Scoring) -> None:
+    """Ratings go on from match to match."""
+    first = await scoring.tally(await write_closed(scoring.log, DUEL))
+    second = await scoring.tally(await write_closed(scoring.log, Played("again", ("ben", "ada"), (1, 2))))
+    assert [change.before for change in second.changes] == [change.after for change in reversed(first.changes)]
+
+
+async def test_tallying_settles_the_obligation(scoring: Scoring) -> None:
+    """[event_log 2.2] Announce, act, confirm."""
+    await scoring.tally(await write_closed(scoring.log, DUEL))
+    assert await scoring.log.oldest_due("tc:0a7") is None
+
+
+async def test_a_repeated_tally_settles_an_obligation_that_the_first_left(scoring: Scoring) -> None:
+    """[event_log 2.2] The process may die between acting and confirming."""
+    ladders = Ladders(scoring.log)
+    await TallyMatch(_NeverSettles(scoring.log), ladders)(await write_closed(scoring.log, DUEL))
+    await scoring.tally(DUEL.match_id)
+    assert await scoring.log.oldest_due("tc:0a7") is None
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        Played("casual", ("ada", "ben"), (1, 2), rated=False),
+        Played("homeless", ("ada", "ben"), (1, 2), pool=""),
+        Played("alone", ("ada", "ada"), (1, 2)),
+    ],
+    ids=lambda match: match.name,
+)
+async def test_a_match_that_does_not_count_changes_nothing(scoring: Scoring, match: Played) -> None:
+    """[scoring/v1 TallyMatch] Not rated, without a pool, or against oneself."""
+    tallied = await scoring.tally(await write_closed(scoring.log, match))
+    assert (tallied.fresh, tallied.changes) == (False, ())
+    assert await scoring.log.head(stream_of(POOL)) is None
+    assert await scoring.log.oldest_due("tc:0a7") is None
+
+
+async def test_an_open_match_is_refused(scoring: Scoring) -> None:
+    """[MATCH_OPEN]."""
+    await write_open(scoring.log, DUEL)
+    with pytest.raises(Refusal) as refused:
+        await scoring.tally(DUEL.match_id)
+    assert refused.value.reason == "MATCH_OPEN"
+
+
+@pytest.mark.parametrize(
+    ("unknown", "reason"),
+    [
+        (match_id("unknown"), "MATCH_NOT_FOUND"),
+        (stream_of(POOL), "MATCH_NOT_FOUND"),
+        ("", "BAD_REQUEST"),
+        ("tc", "BAD_REQUEST"),
+        ("tc-0a7-" + "x" * 60, "BAD_REQUEST"),
+        ("tc-0a7-}:evil{", "BAD_REQUEST"),
+    ],
+)
+async def test_what_is_no_match_is_refused(scoring: Scoring, unknown: str, reason: str) -> None:
+    """[MATCH_NOT_FOUND] [BAD_REQUEST] Not even a rating log passes for a match."""
+    await scoring.tally(await write_closed(scoring.log, DUEL))
+    with pytest.raises(Refusal) as refused:
+        await scoring.tally(unknown)
+    assert refused.value.reason == reason
+
+
+async def test_an_outcome_that_leaves_a_seat_out_is_corrupt(scoring: Scoring) -> None:
+    """[LOG_CORRUPT] Nothing is guessed."""
+    with pytest.raises(LogCorrupt):
+        await scoring.tally(await write_closed(scoring.log, Played("short", ("ada", "ben"), (1,))))
+
+
+async def test_a_rating_log_that_holds_something_else_is_corrupt(scoring: Scoring) -> None:
+    """[LOG_CORRUPT]."""
+    stray = Proposed((StoredEvent("promontory.api.scoring.v1.Rating", b""),), "stray", "")
+    await scoring.log.append(stream_of(POOL), stray, expected=START)
+    with pytest.raises(LogCorrupt):
+        await scoring.tally(await write_closed(scoring.log, DUEL))
+
+
+async def test_ratings_follow_a_log_that_was_restored_to_another_history(scoring: Scoring) -> None:
+    """[event_log 2.8] What was folded from a history that is gone is dropped."""
+    await scoring.tally(await write_closed(scoring.log, DUEL))
+    scoring.log.__init__()  # type: ignore[misc]
+    await scoring.tally(await write_closed(scoring.log, Played("other", ("ben", "ada"), (1, 2))))
+    assert (await scoring.ratings.rating(POOL, "ben")).mu > 25
+
+
+class _NeverSettles(MemoryEventLog):
+    """A log whose caller dies before it settles."""
+
+    def __init__(self, log: MemoryEventLog) -> None:
+        self.__dict__ = log.__dict__
+
+    async def settle(self, bucket: str, name: str) -> None:
+        """Do nothing."""
