@@ -319,6 +319,11 @@ async def test_one_wait_serves_many_buckets(log: EventLog, stream: str, bucket: 
     assert after[bucket] == cursors[bucket]
 
 
+async def test_following_no_bucket_is_refused(log: EventLog) -> None:
+    with pytest.raises(ValueError, match="no bucket"):
+        await log.feed({}, block_ms=10)
+
+
 # All adapters agree
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)

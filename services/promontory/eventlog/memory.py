@@ -23,6 +23,7 @@ from promontory.eventlog.port import (
     VersionConflict,
     bucket_of,
     chain,
+    check_cursors,
     validate,
 )
 
@@ -131,6 +132,7 @@ class MemoryEventLog:
 
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
+        check_cursors(cursors)
         start = {bucket: self._index(bucket, cursor) for bucket, cursor in cursors.items()}
         async with self._grown:
             try:

@@ -192,7 +192,7 @@ class EventLog(Protocol):
 
         The cursor `$` stands for the feed's present end, `0` for its beginning; the new cursors are exact, also when no
         note came. An adapter may wait less than `block_ms`; 0 does not wait. Old notes may have been trimmed: the feed
-        is a hint, the streams are the truth.
+        is a hint, the streams are the truth. Raises `ValueError` without cursors.
         """
 
     async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
@@ -215,6 +215,12 @@ def bucket_of(stream: str) -> str:
     """Return the bucket of a stream id such as `tc-0a7-01jx…`: its first two parts, `tc:0a7`."""
     game, bucket, _ = stream.split("-", 2)
     return f"{game}:{bucket}"
+
+
+def check_cursors(cursors: Mapping[str, str]) -> None:
+    """Raise `ValueError` if there is no feed to follow: that call would wait for nothing, or not wait at all."""
+    if not cursors:
+        raise ValueError("there is no bucket to follow")
 
 
 def validate(proposed: Proposed) -> None:

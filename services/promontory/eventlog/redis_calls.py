@@ -56,8 +56,16 @@ class Caller:
 
         Raises `EventLogUnavailable` when the outcome stays unknown, `ServerRefused` when the server said no.
         """
+        try:
+            return await self._once(send)
+        except EventLogUnavailable as error:
+            if self._attempts == 1 or not _may_pass(error):
+                raise
+        return await self._again(send)
+
+    async def _again(self, send: Callable[[], Awaitable[T]]) -> T:
         retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._attempts) | stop_after_delay(self._deadline_seconds),
+            stop=stop_after_attempt(self._attempts - 1) | stop_after_delay(self._deadline_seconds),
             wait=wait_random_exponential(multiplier=0.02, max=0.5),
             retry=retry_if_exception(_may_pass),
             reraise=True,

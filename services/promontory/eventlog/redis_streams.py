@@ -29,6 +29,7 @@ from promontory.eventlog.port import (
     VersionConflict,
     bucket_of,
     chain,
+    check_cursors,
     validate,
 )
 from promontory.eventlog.redis_calls import Caller
@@ -42,9 +43,9 @@ FEED_PAGE_NOTES = 500
 class Tuning(msgspec.Struct, frozen=True):
     """How the adapter behaves.
 
-    A call is made at most `attempts` times, the last within `deadline_seconds`. Nothing is claimed when clocks differ
-    by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed ends after
-    `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
+    A call is made at most `attempts` times, the last within `deadline_seconds` after the first failed. Nothing is
+    claimed when clocks differ by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed
+    ends after `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
     """
 
     attempts: int = 3
@@ -170,6 +171,7 @@ class RedisEventLog:
 
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`. One call waits for all buckets."""
+        check_cursors(cursors)
         start = {**cursors, **await self._ends([bucket for bucket, cursor in cursors.items() if cursor == "$"])}
         keys = {f"{{{bucket}}}:feed".encode(): bucket for bucket in start}
         wait = ("BLOCK", min(block_ms, self._tuning.max_block_ms)) if block_ms > 0 else ()
