@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -234,17 +234,12 @@ def validate(proposed: Proposed) -> None:
 
 
 def chain(stream: str, previous: bytes, version: int, proposed: Proposed | Commit) -> bytes:
-    """Return the 16-byte head hash of commit `version` over the bytes that are stored."""
-    digest = hashlib.blake2b(digest_size=16)
+    """Return the 16-byte head hash of commit `version` over the bytes that are stored, each part framed by its length.
+
+    Changing this makes every stored log unreadable.
+    """
     parts = [previous, stream.encode(), str(version).encode(), proposed.command_id.encode(), proposed.meta]
-    for part in _with_events(parts, proposed.events):
-        digest.update(len(part).to_bytes(4, "big"))
-        digest.update(part)
-    return digest.digest()
-
-
-def _with_events(parts: list[bytes], events: Iterable[StoredEvent]) -> Iterable[bytes]:
-    yield from parts
-    for event in events:
-        yield event.type.encode()
-        yield event.payload
+    for event in proposed.events:
+        parts += (event.type.encode(), event.payload)
+    framed = b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
+    return hashlib.blake2b(framed, digest_size=16).digest()
