@@ -1,0 +1,213 @@
+"""The client for asyncio: connect, queue, play, watch."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import secrets
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from promontory.api.lobby.v1 import lobby_service_pb2
+from promontory.api.matchmaking.v1 import matchmaking_service_pb2
+from promontory.client.connection import Connection, Remote, Token
+from promontory.client.errors import PromontoryError
+from promontory.client.matches import Commit
+from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
+from promontory.client.retrying import Timing
+from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
+from promontory.client.tables import Lobby, MatchEntry, Table
+from promontory.client.tickets import MATCHMAKING, Pool, Ticket, pool_of
+from promontory.games import registry
+
+ENTROPY_BYTES = 32
+CANCEL_SECONDS = 5
+RETRY_SECONDS = 30.0
+
+
+class AsyncClient:
+    """A player's connection to Promontory.
+
+    async with promontory.AsyncClient("play.example.org:443", token=token) as client:
+        seated = await client.play("transcontinental.ranked")
+        async for update in seated:
+            if update.your_turn:
+                await seated.submit(choose(update.view), expected_version=update.version)
+        print(update.match.outcome)
+
+    Calls that fail because a server cannot be reached are repeated, under the same request id, for at most
+    `retry_seconds`; streams are taken up again where they broke. Everything else is raised as a `PromontoryError`.
+    Belongs to the event loop it is first used in.
+    """
+
+    def __init__(
+        self,
+        endpoints: str | Mapping[str, str],
+        *,
+        token: Token = "",
+        retry_seconds: float = RETRY_SECONDS,
+        timing: Timing | None = None,
+    ) -> None:
+        """Connect nothing yet.
+
+        `endpoints` is `"host:port"` for everything, or `"matchmaking=host:port,scoring=host:port,..."`, or a mapping of
+        the services' names to addresses; an address `https://host:port` is called over TLS. `token` is the player's
+        token, or a function that returns it whenever a call is made. Raises `EndpointError`.
+        """
+        self._connection = Connection(
+            endpoints, token=token, retry_seconds=retry_seconds, timing=Timing() if timing is None else timing
+        )
+        self._matchmaking = Remote(self._connection, MATCHMAKING)
+        self._ratings = Ratings(self._connection)
+        self._lobby = Lobby(self._connection)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections. What is under way ends with `ClientClosed`. Closing again changes nothing."""
+        await self._connection.close()
+
+    @property
+    def player(self) -> str:
+        """The player that the token speaks for. Raises `ValueError` if the token does not say."""
+        return _subject(self._connection.token())
+
+    async def pools(self) -> list[Pool]:
+        """Return the pools one can play in."""
+        answer = await self._matchmaking.call("ListPools", matchmaking_service_pb2.ListPoolsRequest())
+        return [pool_of(pool) for pool in answer.pools]
+
+    async def enter(
+        self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None, house_bot: str = ""
+    ) -> Ticket:
+        """Enter the queue of `pool` and return the ticket.
+
+        `entropy`, 0 to 32 bytes, is the player's share in the match's randomness; by default it is drawn at random, or
+        empty if you name the intent with a `request_id` of your own, so that repeating it is the same request.
+        `house_bot` is for services only: the bot of the pool that enters instead of the caller.
+
+        Raises:
+            AlreadyExists: the player waits in the pool already; `client.ticket(error.metadata["ticketId"])` is where.
+            ResourceExhausted: the player has too many open tickets.
+            NotFound: there is no such pool.
+        """
+        request = matchmaking_service_pb2.CreateTicketRequest(
+            request_id=request_id or new_request_id(),
+            pool=pool,
+            client_entropy=b"" if house_bot else _entropy(entropy, request_id),
+            house_bot=house_bot,
+        )
+        answer = await self._matchmaking.call("CreateTicket", request)
+        return self.ticket(answer.ticket.ticket_id)
+
+    async def play(self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Seat:
+        """Enter the queue of `pool`, wait for the match, and return the seat in it.
+
+        Raises what `enter` does, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
+        """
+        ticket = await self.enter(pool, request_id=request_id, entropy=entropy)
+        try:
+            return await ticket.seat()
+        except asyncio.CancelledError:
+            with suppress(PromontoryError, TimeoutError):
+                await asyncio.wait_for(ticket.cancel(), CANCEL_SECONDS)
+            raise
+
+    def ticket(self, ticket_id: str) -> Ticket:
+        """Return the player's ticket with this id."""
+        return Ticket(self._connection, ticket_id)
+
+    def seat(self, game: str, match_id: str, seat: int) -> Seat:
+        """Return the player's seat, from 0, in a match. Raises `UnknownGameError` if there is no such game."""
+        return Seat(GameRemote(self._connection, registry.entry(game)), match_id, seat)
+
+    def spectate(self, game: str, match_id: str) -> Spectator:
+        """Return a match as a spectator sees it. Raises `UnknownGameError` if there is no such game."""
+        return Spectator(GameRemote(self._connection, registry.entry(game)), match_id)
+
+    def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> AsyncGenerator[Commit]:
+        """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
+        return self._watched(game, match_id, seat).events()
+
+    async def export_match(self, game: str, match_id: str) -> bytes:
+        """Return the audit file of a match. Raises `FailedPrecondition` while the match is open."""
+        return await self.spectate(game, match_id).export()
+
+    async def rating(self, pool: str, player: str | None = None) -> Rating:
+        """Return the rating of `player`, or one's own, in `pool`; that of a new player if there is none yet."""
+        return await self._ratings.rating(pool, player or self.player)
+
+    def rating_history(self, pool: str, player: str | None = None) -> AsyncGenerator[RatingStep]:
+        """Yield the changes of the rating of `player`, or one's own, in `pool`, the newest first."""
+        return self._ratings.history(pool, player or self.player)
+
+    def leaderboard(self, pool: str) -> AsyncGenerator[LeaderboardEntry]:
+        """Yield the players of `pool` by assured points, the best first."""
+        return self._ratings.leaderboard(pool)
+
+    async def create_table(
+        self,
+        game: str,
+        *,
+        seats: int | None = None,
+        draw_start: bool = False,
+        request_id: str | None = None,
+        entropy: bytes | None = None,
+    ) -> Table:
+        """Open a private table and take seat 0; others join with its `invite_code`.
+
+        `seats` is as few as the game allows unless given; `draw_start` draws who starts. For `entropy` see `enter`.
+        """
+        fewest = registry.entry(game).load().seats.start
+        request = lobby_service_pb2.CreateTableRequest(
+            request_id=request_id or new_request_id(),
+            game=game,
+            seats=fewest if seats is None else seats,
+            draw_start=draw_start,
+            client_entropy=_entropy(entropy, request_id),
+        )
+        return await self._lobby.create(request)
+
+    async def join_table(self, invite_code: str, *, entropy: bytes | None = None) -> Table:
+        """Take the next free seat of a table; the last one starts the match. Joining again changes nothing.
+
+        Raises `NotFound` on a wrong invite code, `FailedPrecondition` when the table is full.
+        """
+        request = lobby_service_pb2.JoinTableRequest(invite_code=invite_code, client_entropy=_entropy(entropy, None))
+        return await self._lobby.join(request)
+
+    async def table(self, table_id: str) -> Table:
+        """Return a table the player sits at."""
+        return await self._lobby.look(table_id)
+
+    def matches(self) -> AsyncGenerator[MatchEntry]:
+        """Yield the player's matches, the newest first."""
+        return self._lobby.matches()
+
+    def _watched(self, game: str, match_id: str, seat: int | None) -> Spectator:
+        return self.spectate(game, match_id) if seat is None else self.seat(game, match_id, seat)
+
+
+def _entropy(given: bytes | None, request_id: str | None) -> bytes:
+    if given is not None:
+        return given
+    return b"" if request_id else secrets.token_bytes(ENTROPY_BYTES)
+
+
+def _subject(token: str) -> str:
+    """Return the `sub` that a JSON Web Token claims; whether it verifies is the server's business."""
+    try:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return str(claims["sub"])
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError("the token does not say which player it is for; name the player") from error

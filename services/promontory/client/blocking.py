@@ -1,0 +1,280 @@
+"""The client without asyncio: the same methods, run by one event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from promontory.client import seats, tickets
+from promontory.client.asynchronous import RETRY_SECONDS, AsyncClient
+from promontory.client.connection import Token
+from promontory.client.errors import ClientClosed
+from promontory.client.loops import LoopThread
+from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update
+from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
+from promontory.client.retrying import Timing
+from promontory.client.tables import MatchEntry, Table
+from promontory.client.tickets import Assignment, Pool, TicketUpdate
+
+T = TypeVar("T")
+
+
+class Client:
+    """A player's connection to Promontory; see `AsyncClient` for what the methods do and raise.
+
+    with promontory.Client("play.example.org:443", token=token) as client:
+        seated = client.play("transcontinental.ranked")
+        for update in seated:
+            if update.your_turn:
+                seated.submit(choose(update.view), expected_version=update.version)
+        print(update.match.outcome)
+
+    May be used by several threads. The thread of its own starts with the first call; in a forked process the client
+    connects anew, so it may be created before or after a fork.
+    """
+
+    def __init__(
+        self,
+        endpoints: str | Mapping[str, str],
+        *,
+        token: Token = "",
+        retry_seconds: float = RETRY_SECONDS,
+        timing: Timing | None = None,
+    ) -> None:
+        """Connect nothing yet; see `AsyncClient`. Raises `EndpointError`."""
+        self._portal = _Portal(lambda: AsyncClient(endpoints, token=token, retry_seconds=retry_seconds, timing=timing))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections and end the thread. Closing again changes nothing."""
+        self._portal.close()
+
+    @property
+    def player(self) -> str:
+        """The player that the token speaks for. Raises `ValueError` if the token does not say."""
+        return self._portal.client.player
+
+    def pools(self) -> list[Pool]:
+        """Return the pools one can play in."""
+        return self._portal.run(lambda client: client.pools())
+
+    def enter(
+        self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None, house_bot: str = ""
+    ) -> Ticket:
+        """Enter the queue of `pool` and return the ticket."""
+        ticket = self._portal.run(
+            lambda client: client.enter(pool, request_id=request_id, entropy=entropy, house_bot=house_bot)
+        )
+        return self.ticket(ticket.ticket_id)
+
+    def play(self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Seat:
+        """Enter the queue of `pool`, wait for the match, and return the seat in it."""
+        found = self._portal.run(lambda client: client.play(pool, request_id=request_id, entropy=entropy))
+        return self.seat(found.game, found.match_id, found.seat)
+
+    def ticket(self, ticket_id: str) -> Ticket:
+        """Return the player's ticket with this id."""
+        return Ticket(self._portal, ticket_id)
+
+    def seat(self, game: str, match_id: str, seat: int) -> Seat:
+        """Return the player's seat, from 0, in a match."""
+        return Seat(self._portal, game, match_id, seat)
+
+    def spectate(self, game: str, match_id: str) -> Spectator:
+        """Return a match as a spectator sees it."""
+        return Spectator(self._portal, game, match_id)
+
+    def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> Iterator[Commit]:
+        """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
+        return self._portal.iterate(lambda client: client.match_events(game, match_id, seat=seat))
+
+    def export_match(self, game: str, match_id: str) -> bytes:
+        """Return the audit file of a match."""
+        return self._portal.run(lambda client: client.export_match(game, match_id))
+
+    def rating(self, pool: str, player: str | None = None) -> Rating:
+        """Return the rating of `player`, or one's own, in `pool`; that of a new player if there is none yet."""
+        return self._portal.run(lambda client: client.rating(pool, player))
+
+    def rating_history(self, pool: str, player: str | None = None) -> Iterator[RatingStep]:
+        """Yield the changes of the rating of `player`, or one's own, in `pool`, the newest first."""
+        return self._portal.iterate(lambda client: client.rating_history(pool, player))
+
+    def leaderboard(self, pool: str) -> Iterator[LeaderboardEntry]:
+        """Yield the players of `pool` by assured points, the best first."""
+        return self._portal.iterate(lambda client: client.leaderboard(pool))
+
+    def create_table(
+        self,
+        game: str,
+        *,
+        seats: int | None = None,
+        draw_start: bool = False,
+        request_id: str | None = None,
+        entropy: bytes | None = None,
+    ) -> Table:
+        """Open a private table and take seat 0; others join with its `invite_code`."""
+        return self._portal.run(
+            lambda client: client.create_table(
+                game, seats=seats, draw_start=draw_start, request_id=request_id, entropy=entropy
+            )
+        )
+
+    def join_table(self, invite_code: str, *, entropy: bytes | None = None) -> Table:
+        """Take the next free seat of a table; the last one starts the match. Joining again changes nothing."""
+        return self._portal.run(lambda client: client.join_table(invite_code, entropy=entropy))
+
+    def table(self, table_id: str) -> Table:
+        """Return a table the player sits at."""
+        return self._portal.run(lambda client: client.table(table_id))
+
+    def matches(self) -> Iterator[MatchEntry]:
+        """Yield the player's matches, the newest first."""
+        return self._portal.iterate(lambda client: client.matches())
+
+
+class Ticket:
+    """A place in a pool's queue; see `promontory.client.tickets.Ticket`."""
+
+    def __init__(self, portal: _Portal, ticket_id: str) -> None:
+        self.ticket_id = ticket_id
+        self._portal = portal
+
+    def look(self) -> TicketUpdate:
+        """Return the ticket as it is now."""
+        return self._portal.run(lambda client: self._in(client).look())
+
+    def updates(self) -> Iterator[TicketUpdate]:
+        """Yield the ticket as it is now, then whenever it changes, until it has got a match or is cancelled."""
+        return self._portal.iterate(lambda client: self._in(client).updates())
+
+    def __iter__(self) -> Iterator[TicketUpdate]:
+        return self.updates()
+
+    def assignment(self) -> Assignment:
+        """Wait for the match and return which it is."""
+        return self._portal.run(lambda client: self._in(client).assignment())
+
+    def seat(self) -> Seat:
+        """Wait for the match and return the seat in it."""
+        found = self._portal.run(lambda client: self._in(client).seat())
+        return Seat(self._portal, found.game, found.match_id, found.seat)
+
+    def cancel(self) -> TicketUpdate:
+        """Take the ticket out of the queue."""
+        return self._portal.run(lambda client: self._in(client).cancel())
+
+    def _in(self, client: AsyncClient) -> tickets.Ticket:
+        return client.ticket(self.ticket_id)
+
+
+class Spectator:
+    """One match, seen by somebody who does not play; see `promontory.client.seats.Spectator`."""
+
+    def __init__(self, portal: _Portal, game: str, match_id: str) -> None:
+        self.game = game
+        self.match_id = match_id
+        self._portal = portal
+
+    def look(self, version: int | None = None) -> Update:
+        """Return the match as it is now, or was at `version`."""
+        return self._portal.run(lambda client: self._in(client).look(version))
+
+    def updates(self, after: int | None = None) -> Iterator[Update]:
+        """Yield the match as it is now, then after every commit, until it is over; with `after`, what follows it."""
+        return self._portal.iterate(lambda client: self._in(client).updates(after))
+
+    def __iter__(self) -> Iterator[Update]:
+        return self.updates()
+
+    def events(self) -> Iterator[Commit]:
+        """Yield all commits so far, from the first."""
+        return self._portal.iterate(lambda client: self._in(client).events())
+
+    def export(self) -> bytes:
+        """Return the audit file of the match."""
+        return self._portal.run(lambda client: self._in(client).export())
+
+    def _in(self, client: AsyncClient) -> seats.Spectator:
+        return client.spectate(self.game, self.match_id)
+
+
+class Seat(Spectator):
+    """One seat of a match, played by the client; see `promontory.client.seats.Seat`."""
+
+    def __init__(self, portal: _Portal, game: str, match_id: str, seat: int) -> None:
+        super().__init__(portal, game, match_id)
+        self.seat = seat
+
+    def legal(self) -> LegalAt:
+        """Return everything the rules accept from the seat now."""
+        return self._portal.run(lambda client: self._in(client).legal())
+
+    def preview(self, commands: Any) -> Preview:
+        """Return what a command, or several in order, would do, as far as the seat can know; changes nothing."""
+        return self._portal.run(lambda client: self._in(client).preview(commands))
+
+    def submit(self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None) -> Update:
+        """Submit a command, or several in order that are accepted together or not at all."""
+        return self._portal.run(
+            lambda client: self._in(client).submit(commands, expected_version=expected_version, request_id=request_id)
+        )
+
+    def resign(self, *, request_id: str | None = None) -> MatchSummary:
+        """Give the game up; return the match after it."""
+        return self._portal.run(lambda client: self._in(client).resign(request_id=request_id))
+
+    def _in(self, client: AsyncClient) -> seats.Seat:
+        return client.seat(self.game, self.match_id, self.seat)
+
+
+class _Portal:
+    """The way from other threads to an `AsyncClient` in its loop; made anew in a forked process."""
+
+    def __init__(self, connect: Callable[[], AsyncClient]) -> None:
+        self.client = connect()
+        self._connect = connect
+        self._loop: LoopThread | None = None
+        self._process = os.getpid()
+        self._closed = False
+
+    def run(self, call: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
+        """Return what the coroutine that `call` makes returns."""
+        loop = self._open()
+        return loop.run(call(self.client))
+
+    def iterate(self, call: Callable[[AsyncClient], AsyncGenerator[T]]) -> Iterator[T]:
+        """Yield what the generator that `call` makes yields."""
+        loop = self._open()
+        return loop.iterate(call(self.client))
+
+    def close(self) -> None:
+        """Close the client and end its loop."""
+        self._closed = True
+        loop, self._loop = self._loop, None
+        if loop is not None and self._process == os.getpid():
+            loop.stop(self.client.close())
+
+    def _open(self) -> LoopThread:
+        if self._closed:
+            raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
+        with _opening:
+            if self._process != os.getpid():
+                self.client, self._loop, self._process = self._connect(), None, os.getpid()
+            if self._loop is None:
+                self._loop = LoopThread()
+            return self._loop
+
+
+_opening = threading.Lock()
+os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release)

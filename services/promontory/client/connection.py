@@ -1,0 +1,192 @@
+"""Calling the services: one token, a channel per address, safe repetition, streams that outlive their calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, TypeAlias
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+
+from promontory import __version__
+from promontory.client.endpoints import Endpoints, open_channel
+from promontory.client.errors import (
+    Cancelled,
+    ClientClosed,
+    DeadlineExceeded,
+    Internal,
+    PromontoryError,
+    Unavailable,
+    from_call,
+    is_from_transport,
+)
+from promontory.client.retrying import Patience, Timing
+from promontory.client.stubs import Stub
+
+Token: TypeAlias = str | Callable[[], str]
+"""A token, or what returns a good one whenever a call is made; it must not block."""
+
+_EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
+_USER_AGENT = f"promontory-python/{__version__}"
+
+
+class Connection:
+    """The channels to all services; opened as they are needed, in the event loop that is running then."""
+
+    def __init__(
+        self, endpoints: str | Mapping[str, str], *, token: Token, retry_seconds: float, timing: Timing
+    ) -> None:
+        """Raise `EndpointError` if the endpoints are malformed."""
+        self.timing = timing
+        self.retry_seconds = retry_seconds
+        self.closed = False
+        self._endpoints = Endpoints(endpoints)
+        self._token = token
+        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._stubs: dict[str, Stub] = {}
+
+    def stub(self, service: ServiceDescriptor) -> Stub:
+        """Return the stub of `service`. Raises `ClientClosed` once the connection is closed."""
+        if self.closed:
+            raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
+        name = service.full_name
+        if name not in self._stubs:
+            self._stubs[name] = Stub(self._channel(self._endpoints.address(name)), service)
+        return self._stubs[name]
+
+    def token(self) -> str:
+        """Return the token for a call that is made now."""
+        return self._token if isinstance(self._token, str) else self._token()
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata that every call carries."""
+        token = self.token()
+        return (("authorization", f"Bearer {token}"),) if token else ()
+
+    async def close(self) -> None:
+        """Close all channels; calls and streams under way end with `ClientClosed`."""
+        self.closed = True
+        channels, self._channels, self._stubs = list(self._channels.values()), {}, {}
+        for channel in channels:
+            await channel.close(None)
+
+    def _channel(self, address: str) -> grpc.aio.Channel:
+        if address not in self._channels:
+            self._channels[address] = open_channel(address, _USER_AGENT)
+        return self._channels[address]
+
+
+class Remote:
+    """One service, as the client calls it."""
+
+    def __init__(self, connection: Connection, service: ServiceDescriptor) -> None:
+        self._connection = connection
+        self._service = service
+        self._timing = connection.timing
+
+    def patience(self) -> Patience:
+        """Return the patience for one call or one watch."""
+        return Patience(self._timing, self._connection.retry_seconds)
+
+    async def call(self, method: str, request: Message) -> Any:
+        """Return the answer to `request`, or raise a `PromontoryError`.
+
+        What fails with `UNAVAILABLE` is repeated, and what got no answer in time if it carries a request id: always the
+        same request, so it takes effect once.
+        """
+        patience = self.patience()
+        while True:
+            try:
+                return await self._attempt(method, request, patience)
+            except PromontoryError as error:
+                if not _is_repeatable(error, request):
+                    raise
+                await patience.pause(error)
+
+    async def pages(self, method: str, request: Any) -> AsyncGenerator[Any]:
+        """Yield the answers of a listing method, page after page; `request` asks for the first and is changed."""
+        while True:
+            answer = await self.call(method, request)
+            yield answer
+            if not answer.next_page_token:
+                return
+            request.page_token = answer.next_page_token
+
+    async def stream(self, method: str, request: Message) -> AsyncGenerator[Any]:
+        """Yield the messages of one streaming call, until it ends; raise `Unavailable` if it falls silent."""
+        call = getattr(self._connection.stub(self._service), method)(request, metadata=self._connection.metadata())
+        try:
+            while (message := await self._read(call)) is not _EOF:
+                yield message
+        finally:
+            call.cancel()
+
+    async def resuming(
+        self, method: str, next_request: Callable[[], Message], patience: Patience
+    ) -> AsyncGenerator[Any]:
+        """Yield the messages of a stream that is called again, with `next_request()`, whenever it breaks or ends.
+
+        Endless: the caller leaves when it has the last message, and renews `patience` when it has got anything new.
+        """
+        while True:
+            cut: PromontoryError = Unavailable("the stream ended before its time", reason="STREAM_CUT")
+            try:
+                async for message in self.stream(method, next_request()):
+                    yield message
+            except PromontoryError as error:
+                if not _is_resumable(error):
+                    raise
+                cut = error
+            await patience.pause(cut)
+
+    async def _attempt(self, method: str, request: Message, patience: Patience) -> Any:
+        stub = self._connection.stub(self._service)
+        seconds = min(self._timing.call_seconds, patience.seconds_left() or self._timing.call_seconds)
+        with _Failures(self._connection):
+            return await getattr(stub, method)(request, timeout=seconds, metadata=self._connection.metadata())
+
+    async def _read(self, call: Any) -> Any:
+        with _Failures(self._connection):
+            try:
+                async with asyncio.timeout(self._timing.silence_seconds):
+                    return await call.read()
+            except TimeoutError:
+                text = f"the stream was silent for {self._timing.silence_seconds} seconds"
+                raise Unavailable(text, reason="STREAM_SILENT") from None
+
+
+class _Failures:
+    """Turns what gRPC raises in the body into what the SDK raises."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, grpc.aio.AioRpcError):
+            raise from_call(error) from None
+        if self._connection.closed and isinstance(error, asyncio.CancelledError | grpc.aio.UsageError):
+            raise ClientClosed("the client was closed", reason="CLIENT_CLOSED") from None
+
+
+def _is_repeatable(error: PromontoryError, request: Message) -> bool:
+    match error:
+        case Unavailable():
+            return True
+        case DeadlineExceeded():
+            return "request_id" in request.DESCRIPTOR.fields_by_name
+    return False
+
+
+def _is_resumable(error: PromontoryError) -> bool:
+    """Tell whether a stream may be taken up again after `error`: nothing but reading is repeated."""
+    match error:
+        case Unavailable() | DeadlineExceeded():
+            return True
+        case Cancelled() | Internal():
+            return is_from_transport(error)
+    return False

@@ -1,0 +1,174 @@
+"""What the client tells of a match: who sits where, how it stands, what happened."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from promontory.api.match.v1 import match_pb2
+from promontory.client.errors import understanding
+from promontory.codec.mapping import StructMapping
+
+
+class SeatKind(StrEnum):
+    """Who sits at a seat: a player of their own, or a bot of the house."""
+
+    PLAYER = "player"
+    HOUSE_BOT = "house_bot"
+
+
+class MatchState(StrEnum):
+    """Where a match stands: commands are accepted, or its outcome is final."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class CloseReason(StrEnum):
+    """Why a match was closed: by the rules of the game, or because a seat resigned."""
+
+    PLAYED_OUT = "played_out"
+    RESIGNED = "resigned"
+
+
+class MatchSeat(msgspec.Struct, frozen=True):
+    """One seat of a match; `bot_policy` is empty for players, `client_entropy` the 0 to 32 bytes the seat brought."""
+
+    seat: int
+    player_id: str
+    kind: SeatKind
+    bot_policy: str
+    client_entropy: bytes
+
+
+class Fairness(msgspec.Struct, frozen=True):
+    """The randomness scheme, its 32-byte commitment, and the 32-byte seed, which is empty while the match is open."""
+
+    scheme: str
+    commitment: bytes
+    server_seed: bytes
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """How a seat came off: its place from 1, ties sharing the better one, and its score in the game's own unit."""
+
+    seat: int
+    place: int
+    score: int
+
+
+class MatchOutcome(msgspec.Struct, frozen=True):
+    """How a match ended: why, and one placement per seat in the order of seats."""
+
+    reason: CloseReason
+    placements: tuple[Placement, ...]
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """The seats in first place; more than one after a tie."""
+        return tuple(placement.seat for placement in self.placements if placement.place == 1)
+
+
+class MatchSummary(msgspec.Struct, frozen=True):
+    """What everybody may know of a match at `version`, whichever game it is.
+
+    `pool` is empty for a private match, `seats_to_act` once the match is closed; `outcome` is None until then.
+    `data_hash` is the SHA-256 of the game data it is pinned to, 32 bytes. Times are the server's, in UTC.
+    """
+
+    match_id: str
+    game: str
+    rules_version: str
+    data_hash: bytes
+    pool: str
+    rated: bool
+    seats: tuple[MatchSeat, ...]
+    state: MatchState
+    version: int
+    seats_to_act: tuple[int, ...]
+    outcome: MatchOutcome | None
+    fairness: Fairness
+    create_time: datetime
+    update_time: datetime
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the match is closed."""
+        return self.state is MatchState.CLOSED
+
+
+class Update(msgspec.Struct, frozen=True):
+    """A match at `version`, as one seat or a spectator may see it.
+
+    `events` are the game's events that led to this version, empty when the update does not follow another; `view` is
+    the game's own view struct, for Transcontinental `promontory.games.transcontinental.view.GameView`. `your_turn`
+    tells whether the seat that looks may act; it is False for spectators.
+    """
+
+    version: int
+    view: Any
+    events: tuple[Any, ...]
+    match: MatchSummary
+    your_turn: bool
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """One commit of a match: its number, when it was recorded (UTC), and the game's events in order."""
+
+    version: int
+    record_time: datetime
+    events: tuple[Any, ...]
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What commands would do at `version`: the game's events up to the first thing the seat cannot know.
+
+    `ends_early` tells whether the preview stops before the end, because chance or hidden cards come in.
+    """
+
+    version: int
+    events: tuple[Any, ...]
+    ends_early: bool
+
+
+class LegalAt(msgspec.Struct, frozen=True):
+    """Everything the rules accept from a seat at `version`, in the game's own struct: see the game's `legal` module."""
+
+    version: int
+    commands: Any
+
+
+_SEAT = StructMapping(MatchSeat, match_pb2.Seat)
+_OUTCOME = StructMapping(MatchOutcome, match_pb2.Outcome)
+_FAIRNESS = StructMapping(Fairness, match_pb2.Fairness)
+_STATES = {match_pb2.MATCH_STATE_OPEN: MatchState.OPEN, match_pb2.MATCH_STATE_CLOSED: MatchState.CLOSED}
+
+
+def time_of(timestamp: Any) -> datetime:
+    """Return a protobuf `Timestamp` as a time in UTC."""
+    moment: datetime = timestamp.ToDatetime(tzinfo=UTC)
+    return moment
+
+
+def match_of(message: match_pb2.Match) -> MatchSummary:
+    """Return the struct of a `Match`. Raises `Incompatible` if it says what the SDK does not know."""
+    with understanding():
+        return MatchSummary(
+            match_id=message.match_id,
+            game=message.game,
+            rules_version=message.rules_version,
+            data_hash=message.data_hash,
+            pool=message.pool,
+            rated=message.rated,
+            seats=tuple(_SEAT.decode(seat) for seat in message.seats),
+            state=_STATES.get(message.state, MatchState.OPEN),
+            version=message.version,
+            seats_to_act=tuple(message.seats_to_act),
+            outcome=_OUTCOME.decode(message.outcome) if message.HasField("outcome") else None,
+            fairness=_FAIRNESS.decode(message.fairness),
+            create_time=time_of(message.create_time),
+            update_time=time_of(message.update_time),
+        )

@@ -1,0 +1,227 @@
+"""Playing and watching one match."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from google.protobuf.message import Message
+
+from promontory.client.connection import Connection, Remote
+from promontory.client.errors import Internal, Unavailable, understanding
+from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of, time_of
+from promontory.codec import registry as codecs
+from promontory.games.registry import GameEntry
+
+PAGE_SIZE = 100
+
+
+def new_request_id() -> str:
+    """Return a name for an intent that nobody else takes."""
+    return str(uuid.uuid4())
+
+
+class GameRemote:
+    """The service of one game, with the game's structs instead of messages."""
+
+    def __init__(self, connection: Connection, game: GameEntry) -> None:
+        self.game = game
+        self.codec = codecs.codec(game.name)
+        self._messages = self.codec.messages
+        self.remote = Remote(connection, self._messages.DESCRIPTOR.services_by_name[game.service.rpartition(".")[2]])
+
+    def request(self, method: str, **fields: Any) -> Message:
+        """Return the request message of `method`; fields that are None stay unset."""
+        message: Message = getattr(self._messages, f"{method}Request")(**fields)
+        return message
+
+    async def call(self, method: str, **fields: Any) -> Any:
+        """Return the answer of `method`."""
+        return await self.remote.call(method, self.request(method, **fields))
+
+    def events(self, messages: Sequence[Message]) -> tuple[Any, ...]:
+        """Return the structs of `Event` messages."""
+        with understanding():
+            return tuple(self.codec.decode_event(message) for message in messages)
+
+    def update(self, message: Any, seat: int | None, *, events: Sequence[Message] = ()) -> Update:
+        """Return what a message with `match` and `view` says to `seat`."""
+        match = match_of(message.match)
+        with understanding():
+            view = self.codec.decode_view(message.view)
+        return Update(
+            version=match.version,
+            view=view,
+            events=self.events(events),
+            match=match,
+            your_turn=seat in match.seats_to_act,
+        )
+
+
+class Spectator:
+    """One match, seen by somebody who does not play: no hidden cards.
+
+    async for update in client.spectate("transcontinental", match_id):
+        print(update.version, update.events)
+    """
+
+    def __init__(self, game: GameRemote, match_id: str, seat: int | None = None) -> None:
+        self.match_id = match_id
+        self.seat = seat
+        self._game = game
+
+    @property
+    def game(self) -> str:
+        """The game's name."""
+        return self._game.game.name
+
+    async def look(self, version: int | None = None) -> Update:
+        """Return the match as it is now, or was at `version`."""
+        answer = await self._game.call("GetMatch", match_id=self.match_id, seat=self.seat, version=version)
+        return self._game.update(answer, self.seat)
+
+    async def updates(self, after: int | None = None) -> AsyncGenerator[Update]:
+        """Yield the match as it is now, then after every commit, until it is over.
+
+        With `after`, the version of the last update you have, it yields the commits after that one instead. Every
+        commit comes exactly once and in order, whatever happens to connections and servers in between; `Unavailable`
+        is raised only when no server can be reached for as long as the client retries. Then go on with
+        `updates(after=last.version)`.
+        """
+        watch = _Watch(self._game, self.match_id, self.seat, after)
+        async with aclosing(watch.updates()) as updates:
+            async for update in updates:
+                yield update
+
+    def __aiter__(self) -> AsyncIterator[Update]:
+        return self.updates()
+
+    async def events(self) -> AsyncGenerator[Commit]:
+        """Yield all commits so far, from the first: as the seat saw them, or in full once the match is over."""
+        request = self._game.request("ListMatchEvents", match_id=self.match_id, seat=self.seat, page_size=PAGE_SIZE)
+        async for page in self._game.remote.pages("ListMatchEvents", request):
+            for commit in page.commits:
+                events = self._game.events(commit.events)
+                yield Commit(version=commit.version, record_time=time_of(commit.record_time), events=events)
+
+    async def export(self) -> bytes:
+        """Return the audit file of the match. Raises `FailedPrecondition` while the match is open."""
+        patience = self._game.remote.patience()
+        request = self._game.request("ExportMatch", match_id=self.match_id)
+        while True:
+            try:
+                return b"".join([piece.chunk async for piece in self._game.remote.stream("ExportMatch", request)])
+            except Unavailable as error:
+                await patience.pause(error)
+
+
+class Seat(Spectator):
+    """One seat of a match, played by the client.
+
+    async for update in seated:
+        if update.your_turn:
+            await seated.submit(choose(update.view), expected_version=update.version)
+    """
+
+    seat: int
+
+    def __init__(self, game: GameRemote, match_id: str, seat: int) -> None:
+        super().__init__(game, match_id, seat)
+
+    async def legal(self) -> LegalAt:
+        """Return everything the rules accept from the seat now."""
+        answer = await self._game.call("ListLegalCommands", match_id=self.match_id, seat=self.seat)
+        with understanding():
+            return LegalAt(version=answer.version, commands=self._game.codec.decode_legal(answer.legal))
+
+    async def preview(self, commands: Any) -> Preview:
+        """Return what a command, or several in order, would do, as far as the seat can know; changes nothing.
+
+        Raises what `submit` would.
+        """
+        answer = await self._game.call(
+            "PreviewCommand", match_id=self.match_id, seat=self.seat, commands=self._encoded(commands)
+        )
+        events = self._game.events(answer.events)
+        return Preview(version=answer.version, events=events, ends_early=answer.ends_early)
+
+    async def submit(
+        self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None
+    ) -> Update:
+        """Submit a command, or several in order that are accepted together or not at all; return what came of it.
+
+        With `expected_version` they apply to that version or not at all. The call is repeated where its outcome is not
+        known, and takes effect once; to go on with the same intent later, or from another process, give it a
+        `request_id` of your own.
+
+        Raises:
+            FailedPrecondition: the rules forbid it; `reason` and `metadata["rule"]` say why.
+            VersionConflict: the match has moved past `expected_version`.
+            ValueError: a command is of another seat.
+        """
+        answer = await self._game.call(
+            "SubmitCommand",
+            match_id=self.match_id,
+            seat=self.seat,
+            commands=self._encoded(commands),
+            expected_version=expected_version,
+            request_id=request_id or new_request_id(),
+        )
+        return self._game.update(answer, self.seat, events=answer.events)
+
+    async def resign(self, *, request_id: str | None = None) -> MatchSummary:
+        """Give the game up; return the match after it."""
+        answer = await self._game.call(
+            "Resign", match_id=self.match_id, seat=self.seat, request_id=request_id or new_request_id()
+        )
+        return match_of(answer.match)
+
+    def _encoded(self, commands: Any) -> list[Message]:
+        listed = list(commands) if isinstance(commands, Sequence) else [commands]
+        for command in listed:
+            if command.seat != self.seat:
+                raise ValueError(f"{type(command).__name__} is of seat {command.seat}; this is seat {self.seat}")
+        return [self._game.codec.encode_command(command) for command in listed]
+
+
+class _Watch:
+    """The updates of one match, over as many streams as it takes."""
+
+    def __init__(self, game: GameRemote, match_id: str, seat: int | None, after: int | None) -> None:
+        self._game = game
+        self._match_id, self._seat, self._last = match_id, seat, after
+
+    async def updates(self) -> AsyncGenerator[Update]:
+        """Yield an update for each version after the last one, until the match is over."""
+        patience = self._game.remote.patience()
+        async with aclosing(self._game.remote.resuming("WatchMatch", self._request, patience)) as messages:
+            async for message in messages:
+                kind = message.WhichOneof("kind")
+                if kind == "end" and not message.end.resumable:
+                    return
+                if kind != "end":
+                    patience.renew()
+                update = self._update(kind, message)
+                if update is None:
+                    continue
+                self._last = update.version
+                yield update
+                if update.match.is_over:
+                    return
+                patience.renew()
+
+    def _request(self) -> Message:
+        return self._game.request("WatchMatch", match_id=self._match_id, seat=self._seat, after_version=self._last)
+
+    def _update(self, kind: str | None, message: Any) -> Update | None:
+        """Return what is new in `message`, if anything is."""
+        last = self._last or 0
+        if kind == "snapshot" and message.snapshot.match.version > last:
+            return self._game.update(message.snapshot, self._seat)
+        if kind == "commit" and message.commit.version > last:
+            if self._last is not None and message.commit.version > last + 1:
+                raise Internal(f"version {message.commit.version} came after {last}", reason="STREAM_GAP")
+            return self._game.update(message.commit, self._seat, events=message.commit.events)
+        return None
