@@ -165,7 +165,7 @@ class Transcontinental:
         if command.seat not in range(SEATS):
             raise Rejected("SEAT_OUT_OF_RANGE", rule="Transcontinental 2", seat=command.seat)
         match command:
-            case DrawCard(_, source) if source not in tuple(Source):
+            case DrawCard(_, source) if not isinstance(source, Source):
                 raise Rejected("BAD_REQUEST", rule="Transcontinental 9.2", field="source")
             case PlayMeld(_, card_ids) | DiscardCards(_, card_ids) | TrimHand(_, card_ids):
                 unknown = next((card_id for card_id in card_ids if card_id not in self.deck.by_id), None)
