@@ -130,8 +130,8 @@ class EmbeddedServer:
             return
         binary = find_binary()
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._socket_directory = self._socket_directory or Path(tempfile.mkdtemp(prefix="promontory-"))
         with self._lock() as lock:
+            self._socket_directory = self._socket_directory or Path(tempfile.mkdtemp(prefix="promontory-"))
             self._process = self._spawn(binary, lock)
         try:
             self._await_answer(deadline_seconds)
