@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from promontory.games import registry
+from promontory.games.registry import GAMES
 from promontory.local.keys import KeyRing
 from promontory.local.processes import ChildProcess
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.server import Ready
 from promontory.runtime.settings import inherited
 
+GAME_NAMES = tuple(game.name for game in GAMES)
 MATCHMAKING_PORT, SCORING_PORT, RULES_PORT = 7401, 7402, 7411
 
 
@@ -38,7 +40,13 @@ class Platform:
     """
 
     def __init__(
-        self, directory: Path, *, redis_url: str | None = None, ports: Ports | None = None, workers: int = 1
+        self,
+        directory: Path,
+        *,
+        redis_url: str | None = None,
+        ports: Ports | None = None,
+        workers: int = 1,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory.absolute()
         self.keys = KeyRing(self.directory / "keys")
@@ -46,6 +54,7 @@ class Platform:
         self.processes: dict[str, ChildProcess] = {}
         self._ports = ports or Ports()
         self._workers = workers
+        self._settings = settings or {}
         self._embedded = None if redis_url else EmbeddedServer(self.directory / "valkey")
         self._redis_url = redis_url or ""
 
@@ -65,7 +74,7 @@ class Platform:
     @property
     def endpoints(self) -> dict[str, str]:
         """The services' addresses, as the SDK takes them."""
-        found = {name: self.ready[name].grpc for name in ("matchmaking", "scoring", *registry.names())}
+        found = {name: self.ready[name].grpc for name in ("matchmaking", "scoring", *GAME_NAMES)}
         return {**found, "lobby": found["matchmaking"]}
 
     @property
@@ -81,9 +90,9 @@ class Platform:
             self._embedded.start()
             self._redis_url = self._embedded.url
         self._run_to_end("load-functions", "load-functions")
-        for name in ("scoring", *registry.names()):
+        for name in ("scoring", *GAME_NAMES):
             self.spawn(name)
-        self._await("scoring", *registry.names())
+        self._await("scoring", *GAME_NAMES)
         for name in ("matchmaking", "relay", *self.worker_names):
             self.spawn(name)
         self._await("matchmaking", "relay", *self.worker_names)
@@ -126,7 +135,7 @@ class Platform:
         child.succeed()
 
     def _environ(self) -> dict[str, str]:
-        games = [name for name in registry.names() if name in self.ready]
+        games = [name for name in GAME_NAMES if name in self.ready]
         found = {
             "PROMONTORY_REDIS_URL": self._redis_url,
             "PROMONTORY_REFLECTION": "true",
@@ -135,18 +144,18 @@ class Platform:
         }
         if "scoring" in self.ready:
             found["PROMONTORY_SCORING_TARGET"] = self.ready["scoring"].grpc
-        return {**inherited(), **found}
+        return {**inherited(), **self._settings, **found}
 
     def _listen(self, name: str) -> dict[str, str]:
         if name in self.ready and self.ready[name].grpc:
             return {"PROMONTORY_LISTEN": self.ready[name].grpc}
         ports = {"matchmaking": self._ports.matchmaking, "scoring": self._ports.scoring}
-        rules = {game: self._ports.rules and self._ports.rules + i for i, game in enumerate(registry.names())}
+        rules = {game: self._ports.rules and self._ports.rules + i for i, game in enumerate(GAME_NAMES)}
         return {"PROMONTORY_LISTEN": f"127.0.0.1:{({**ports, **rules}).get(name, 0)}"}
 
 
 def _arguments(name: str) -> list[str]:
-    if name in registry.names():
+    if name in GAME_NAMES:
         return ["serve", "rules", "--game", name]
     if name.startswith("worker-"):
         return ["work"]

@@ -1,0 +1,294 @@
+"""The `promontory` command: every process, the whole platform on one machine, and the tools around it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from promontory import __version__
+
+Run = Callable[[argparse.Namespace], int]
+Parsers = Any  # argparse's class of sub-parsers is private
+
+DATA_DIRECTORY = Path(".promontory")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command in `argv` and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    arguments = parser().parse_args(argv)
+    run: Run = arguments.run
+    try:
+        code = run(arguments)
+    except KeyboardInterrupt:
+        code = 130
+    except ModuleNotFoundError as error:
+        code = _fail(f"this command needs the package {error.name}: pip install 'promontory[server]'", arguments)
+    except Exception as error:  # noqa: BLE001 - the edge: people get a sentence, --debug the trace
+        code = _fail(str(error) or type(error).__name__, arguments)
+    sys.exit(code)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="promontory", description="Ranked, turn-based board games: play them, write bots for them, run them."
+    )
+    top.add_argument("--version", action="version", version=f"promontory {__version__}")
+    top.add_argument("--debug", action="store_true", help="show the trace of an error")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_up, _demo, _bot, _arena, _audit, _token, _serve, _relay, _work, _load_functions, _ratings):
+        add(commands)
+    return top
+
+
+def _command(commands: Parsers, name: str, run: Run, summary: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+    command.set_defaults(run=run)
+    return command
+
+
+def _json_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+
+
+def _data_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--data-dir",
+        type=Path,
+        default=DATA_DIRECTORY,
+        metavar="DIR",
+        help="keys, data and logs (default: %(default)s)",
+    )
+
+
+def _up(commands: Parsers) -> None:
+    up = _command(commands, "up", _run_up, "Run the whole platform on this machine until Ctrl-C.")
+    _data_option(up)
+    up.add_argument("--any-ports", action="store_true", help="take any free ports instead of the usual ones")
+    up.add_argument("--workers", type=int, default=1, metavar="N", help="worker processes (default: %(default)s)")
+
+
+def _run_up(arguments: argparse.Namespace) -> int:
+    from promontory.local import up
+
+    return up.run(arguments.data_dir, any_ports=arguments.any_ports, workers=arguments.workers)
+
+
+def _demo(commands: Parsers) -> None:
+    demo = _command(commands, "demo", _run_demo, "Play rated matches of house bots from ticket to leaderboard.")
+    demo.add_argument("--matches", type=int, default=20, metavar="N", help="matches to play (default: %(default)s)")
+    demo.add_argument("--game", action="append", metavar="GAME", help="a game to play; may be repeated (default: all)")
+    demo.add_argument("--export-dir", type=Path, metavar="DIR", help="keep one audit file per finished match here")
+    _json_option(demo)
+
+
+def _run_demo(arguments: argparse.Namespace) -> int:
+    from promontory.local import demo
+
+    options = demo.Options(
+        matches=arguments.matches, games=tuple(arguments.game or ()), export_directory=arguments.export_dir
+    )
+    return demo.run(options, as_json=arguments.json)
+
+
+def _bot(commands: Parsers) -> None:
+    bot = _command(commands, "bot", _no_subcommand, "Run a bot of your own.")
+    actions = bot.add_subparsers(title="actions", metavar="ACTION", required=True)
+    run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
+    run.add_argument("file", type=Path, help="a Python file with a function choose(view, rng)")
+    run.add_argument("--pool", required=True, help="the pool to enter, for example transcontinental.ranked")
+    run.add_argument("--matches", type=int, default=1, metavar="N", help="matches to play (default: %(default)s)")
+    run.add_argument("--concurrent", type=int, default=1, metavar="K", help="matches at a time (default: %(default)s)")
+    run.add_argument(
+        "--endpoints", default="", help="host:port, or service=host:port,... (default: those of `promontory up`)"
+    )
+    run.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="the player's token (default: that of `promontory up`)"
+    )
+    _data_option(run)
+    _json_option(run)
+
+
+def _run_bot(arguments: argparse.Namespace) -> int:
+    from promontory.client import bot_command
+
+    return asyncio.run(bot_command.run(arguments))
+
+
+def _arena(commands: Parsers) -> None:
+    arena = _command(commands, "arena", _run_arena, "Measure bot policies against each other with the rules alone.")
+    arena.add_argument("--game", default="transcontinental", help="the game (default: %(default)s)")
+    arena.add_argument(
+        "--policies", default="greedy,random", help="one per seat, comma separated (default: %(default)s)"
+    )
+    arena.add_argument("--games", type=int, default=200, metavar="N", help="games to play (default: %(default)s)")
+    arena.add_argument("--seed", type=int, default=1, help="seed of deals and policies (default: %(default)s)")
+    _json_option(arena)
+
+
+def _run_arena(arguments: argparse.Namespace) -> int:
+    from promontory.bots.arena import Plan
+    from promontory.local import arena_report
+
+    plan = Plan(tuple(arguments.policies.split(",")), games=arguments.games, seed=arguments.seed)
+    return arena_report.run(arguments.game, plan, as_json=arguments.json)
+
+
+def _audit(commands: Parsers) -> None:
+    audit = _command(
+        commands, "audit", _run_audit, "Check exported matches: hash chain, draws, every decision, outcome."
+    )
+    audit.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an audit file of a finished match")
+    _json_option(audit)
+
+
+def _run_audit(arguments: argparse.Namespace) -> int:
+    from promontory.rules.audit import audit_file
+
+    reports = {file: audit_file(file) for file in arguments.files}
+    if arguments.json:
+        _print_json([{"file": str(file), **msgspec.to_builtins(report)} for file, report in reports.items()])
+    else:
+        for file, report in reports.items():
+            print(f"{file}: {report.sentence()}")
+    return 0 if all(report.ok for report in reports.values()) else 1
+
+
+def _token(commands: Parsers) -> None:
+    token = _command(commands, "token", _run_token, "Mint a player's token with the development key.")
+    token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, `_`, `-`, `.`")
+    token.add_argument("--hours", type=float, default=24, help="how long it is good (default: %(default)s)")
+    _data_option(token)
+
+
+def _run_token(arguments: argparse.Namespace) -> int:
+    from promontory.local.keys import KeyRing
+
+    ring = KeyRing(arguments.data_dir / "keys")
+    ring.create_missing()
+    print(ring.player_token(arguments.player, life=timedelta(hours=arguments.hours)))
+    return 0
+
+
+def _serve(commands: Parsers) -> None:
+    serve = _command(
+        commands, "serve", _no_subcommand, "Run one service until SIGTERM; settings come from PROMONTORY_*."
+    )
+    services = serve.add_subparsers(title="services", metavar="SERVICE", required=True)
+    rules = _command(services, "rules", _run_rules, "Referee the matches of one game.")
+    rules.add_argument("--game", required=True, help="the game's name, for example transcontinental")
+    _command(services, "matchmaking", _run_matchmaking, "Queue tickets, make matches, keep the lobby.")
+    _command(services, "scoring", _run_scoring, "Tally matches and keep the ratings.")
+
+
+def _run_rules(arguments: argparse.Namespace) -> int:
+    from promontory.rules.main import main as rules_main
+    from promontory.runtime.settings import RulesSettings
+
+    return _serve_process(f"rules.{arguments.game}", RulesSettings, lambda found: rules_main(arguments.game, found))
+
+
+def _run_matchmaking(_: argparse.Namespace) -> int:
+    from promontory.matchmaking.main import main as matchmaking_main
+    from promontory.runtime.settings import MatchmakingSettings
+
+    return _serve_process("matchmaking", MatchmakingSettings, matchmaking_main)
+
+
+def _run_scoring(_: argparse.Namespace) -> int:
+    from promontory.runtime.settings import ScoringSettings
+    from promontory.scoring.main import main as scoring_main
+
+    return _serve_process("scoring", ScoringSettings, scoring_main)
+
+
+def _relay(commands: Parsers) -> None:
+    _command(commands, "relay", _run_relay, "Hand the logs' obligations to the workers until SIGTERM.")
+
+
+def _run_relay(_: argparse.Namespace) -> int:
+    from promontory.relay.main import main as relay_main
+    from promontory.runtime.settings import RelaySettings
+
+    return _serve_process("relay", RelaySettings, relay_main)
+
+
+def _work(commands: Parsers) -> None:
+    _command(commands, "work", _run_work, "Play bots' turns and tally finished matches until SIGTERM.")
+
+
+def _run_work(_: argparse.Namespace) -> int:
+    from promontory.runtime import logs
+    from promontory.runtime.settings import WorkerSettings, load
+    from promontory.workers.main import run_worker
+
+    settings = load(WorkerSettings)
+    logs.configure("worker", level=settings.log_level, style=settings.log_format)
+    return run_worker(settings)
+
+
+def _load_functions(commands: Parsers) -> None:
+    _command(commands, "load-functions", _run_load_functions, "Load the server-side functions that the services call.")
+
+
+def _run_load_functions(_: argparse.Namespace) -> int:
+    from promontory.local.functions import load_all
+    from promontory.runtime.settings import ProcessSettings, load
+
+    for library in asyncio.run(load_all(load(ProcessSettings).redis_url)):
+        print(f"loaded {library}")
+    return 0
+
+
+def _ratings(commands: Parsers) -> None:
+    ratings = _command(commands, "ratings", _no_subcommand, "Look after the ratings.")
+    actions = ratings.add_subparsers(title="actions", metavar="ACTION", required=True)
+    rebuild = _command(
+        actions, "rebuild", _run_rebuild, "Recompute a pool's ratings from the logs and compare, byte by byte."
+    )
+    rebuild.add_argument("--pool", required=True, help="the pool")
+    _json_option(rebuild)
+
+
+def _run_rebuild(arguments: argparse.Namespace) -> int:
+    from promontory.local.rebuild import rebuild, sentence
+    from promontory.runtime.settings import ScoringSettings, load
+
+    found = asyncio.run(rebuild(load(ScoringSettings).redis_url, arguments.pool))
+    if arguments.json:
+        _print_json(found)
+    else:
+        print(sentence(found))
+    return 0 if found.equal else 1
+
+
+def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> int:
+    from promontory.runtime import logs, server
+    from promontory.runtime.settings import load
+
+    settings: Any = load(kind)
+    logs.configure(name, level=settings.log_level, style=settings.log_format)
+    server.run(serve(settings))
+    return 0
+
+
+def _no_subcommand(_: argparse.Namespace) -> int:
+    return 2
+
+
+def _print_json(value: object) -> None:
+    print(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+def _fail(sentence: str, arguments: argparse.Namespace) -> int:
+    if arguments.debug:
+        raise  # noqa: PLE0704 - called from the handler of the error
+    print(f"promontory: {sentence}", file=sys.stderr)
+    return 1

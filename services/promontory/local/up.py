@@ -1,0 +1,86 @@
+"""`promontory up`: the platform until Ctrl-C, and what to try against it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from promontory.local.platform import Platform, Ports
+from promontory.runtime import clock
+from promontory.runtime.settings import given
+
+PLAYER = "you"
+WATCH_SECONDS = 1.0
+
+
+def run(directory: Path, *, any_ports: bool, workers: int) -> int:
+    """Run the platform in `directory` until Ctrl-C or SIGTERM; a process that dies is started again."""
+    console = Console()
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    with console.status("starting"):
+        platform = Platform(
+            directory,
+            redis_url=given("redis_url"),
+            ports=Ports() if any_ports else Ports.usual(),
+            workers=workers,
+        )
+        platform.start()
+    try:
+        write_connection(platform)
+        welcome(platform, console)
+        while not stop.wait(WATCH_SECONDS):
+            restart_dead(platform, console)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        with console.status("stopping"):
+            platform.stop()
+    console.print("stopped; the matches stay in", str(directory))
+    return 0
+
+
+def write_connection(platform: Platform) -> None:
+    """Write what a client on this machine needs: `endpoints.json` and a `token` of the player `you`."""
+    (platform.directory / "endpoints.json").write_text(json.dumps(platform.endpoints, indent=1) + "\n")
+    token = platform.directory / "token"
+    token.touch(mode=0o600)
+    token.write_text(platform.keys.player_token(PLAYER))
+
+
+def restart_dead(platform: Platform, console: Console) -> None:
+    """Start every process again that has ended."""
+    for name, process in list(platform.processes.items()):
+        if not process.running:
+            console.print(f"[yellow]{name} ended and is started again; its log: {process.log_file}[/yellow]")
+            platform.spawn(name)
+            platform.await_ready(name)
+            clock.pause(WATCH_SECONDS)
+
+
+def welcome(platform: Platform, console: Console) -> None:
+    """Say where everything is, and what to try."""
+    table = Table("process", "gRPC", "metrics", "pid", title="Promontory is up")
+    for name, ready in platform.ready.items():
+        table.add_row(name, ready.grpc or "-", f"http://{ready.metrics}/metrics", str(ready.pid))
+    console.print(table)
+    console.print(f"event log: {platform.redis_url}   logs: {platform.directory / 'logs'}")
+    console.print(f"a development token of the player `{PLAYER}`: {platform.directory / 'token'}\n\nTry:")
+    for command in _to_try(platform):
+        console.print(f"  {command}", style="cyan", soft_wrap=True)
+    console.print("\nCtrl-C stops it; data and keys stay.")
+
+
+def _to_try(platform: Platform) -> list[str]:
+    home = platform.directory
+    scoring = platform.ready["scoring"].metrics
+    return [
+        f"promontory bot run examples/first_bot.py --pool transcontinental.ranked --data-dir {home}",
+        f"promontory token --player ada --data-dir {home}",
+        f"curl -s http://{scoring}/metrics | grep promontory_tallies",
+    ]
