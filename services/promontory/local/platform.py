@@ -36,7 +36,7 @@ class Ports(msgspec.Struct, frozen=True):
 class Platform:
     """The platform in one directory: keys, data, logs, and every process. A context manager that stops all of them.
 
-    Uses the server at `redis_url` if one is given, else an embedded one whose data stays in the directory.
+    Uses the server at `redis_url` if one is given, else an embedded one, `server`, whose data stays in the directory.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Platform:
         self._ports = ports or Ports()
         self._workers = workers
         self._settings = settings or {}
-        self._embedded = None if redis_url else EmbeddedServer(self.directory / "valkey")
+        self.server = None if redis_url else EmbeddedServer(self.directory / "valkey")
         self._redis_url = redis_url or ""
 
     def __enter__(self) -> Self:
@@ -86,9 +86,9 @@ class Platform:
         """Start everything and wait until it serves. Raises `ProcessFailed` if a process does not."""
         (self.directory / "logs").mkdir(parents=True, exist_ok=True)
         self.keys.create_missing()
-        if self._embedded is not None:
-            self._embedded.start()
-            self._redis_url = self._embedded.url
+        if self.server is not None:
+            self.server.start()
+            self._redis_url = self.server.url
         self._run_to_end("load-functions", "load-functions")
         for name in ("scoring", *GAME_NAMES):
             self.spawn(name)
@@ -110,10 +110,10 @@ class Platform:
         self.processes[name] = child
         return child
 
-    def await_ready(self, name: str) -> Ready:
-        """Wait until the process `name` serves and return its addresses."""
-        self.ready[name] = self.processes[name].ready()
-        return self.ready[name]
+    def revive(self, name: str) -> None:
+        """Start the process `name` again, which has ended, and wait until it serves."""
+        self.spawn(name)
+        self._await(name)
 
     def stop(self) -> None:
         """Drain and stop every process, those that hand out work first, and the embedded server last."""
@@ -123,12 +123,12 @@ class Platform:
                 child.terminate()
             for child in children:
                 child.wait()
-        if self._embedded is not None:
-            self._embedded.stop()
+        if self.server is not None:
+            self.server.stop()
 
     def _await(self, *names: str) -> None:
         for name in names:
-            self.await_ready(name)
+            self.ready[name] = self.processes[name].ready()
 
     def _run_to_end(self, name: str, command: str) -> None:
         child = ChildProcess(name, [command], directory=self.directory / "logs", environ=self._environ())

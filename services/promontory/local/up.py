@@ -58,8 +58,7 @@ def restart_dead(platform: Platform, console: Console) -> None:
     for name, process in list(platform.processes.items()):
         if not process.running:
             console.print(f"[yellow]{name} ended and is started again; its log: {process.log_file}[/yellow]")
-            platform.spawn(name)
-            platform.await_ready(name)
+            platform.revive(name)
             clock.pause(WATCH_SECONDS)
 
 

@@ -1,0 +1,86 @@
+"""Players for whole matches: each plays through the SDK and writes down what the platform acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+
+from promontory import AsyncClient, MatchSummary, Unavailable, VersionConflict
+from promontory.bots.registry import policy
+from promontory.client.seats import Seat, new_request_id
+from promontory.games import registry
+from promontory.local.platform import Platform
+
+PATIENCE_SECONDS = 60.0
+GAME = "transcontinental"
+
+
+class Acknowledged(msgspec.Struct, frozen=True):
+    """A submission the platform has answered: it made `version` of `match_id` under `command_id`."""
+
+    match_id: str
+    version: int
+    command_id: str
+
+
+class Journal:
+    """What was acknowledged to all players of a test, and which matches ended for them."""
+
+    def __init__(self) -> None:
+        self.acknowledged: list[Acknowledged] = []
+        self.ended: dict[str, MatchSummary] = {}
+
+    def faults(self, match_id: str, exported: bytes) -> Sequence[str]:
+        """Return what is wrong with the log of a match: acknowledged commits lost, or commands applied twice."""
+        command_ids = [line["command_id"] for line in map(json.loads, exported.splitlines()) if "command_id" in line]
+        lost = [
+            f"lost: {each}"
+            for each in self.acknowledged
+            if each.match_id == match_id and command_ids[each.version - 1 : each.version] != [each.command_id]
+        ]
+        twice = [f"twice: {each}" for each in sorted(set(command_ids)) if command_ids.count(each) > 1]
+        return lost + twice
+
+
+def client_of(platform: Platform, player: str) -> AsyncClient:
+    """Return a patient client of `player`."""
+    token = platform.keys.player_token(player)
+    return AsyncClient(platform.endpoints, token=token, retry_seconds=PATIENCE_SECONDS)
+
+
+async def play_match(client: AsyncClient, pool: str, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
+    """Enter `pool`, play one match to its end, and return how it ended."""
+    return await play_seat(await client.play(pool), journal, policy_name=policy_name)
+
+
+async def play_seat(seat: Seat, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
+    """Play a seat to the end of its match and return how it ended."""
+    choose, rng = policy(registry.game(GAME), policy_name), Random(1)
+    async for update in seat:
+        if update.your_turn:
+            await _play(seat, choose(update.view, rng), update.version, journal)
+    journal.ended[seat.match_id] = update.match
+    return update.match
+
+
+async def _play(seat: Seat, command: Any, version: int, journal: Journal) -> None:
+    request_id = new_request_id()
+    try:
+        update = await seat.submit(command, request_id=request_id, expected_version=version)
+    except (VersionConflict, Unavailable):
+        return  # the stream says what became of it
+    journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}"))
+
+
+async def play_pairs(platform: Platform, pairs: int, journal: Journal, *, pool: str) -> Sequence[MatchSummary]:
+    """Let `2 * pairs` players enter `pool` and play one match each; return how each ended for each of them."""
+    clients = [client_of(platform, f"player-{number}") for number in range(2 * pairs)]
+    try:
+        return await asyncio.gather(*(play_match(client, pool, journal) for client in clients))
+    finally:
+        await asyncio.gather(*(client.close() for client in clients))
