@@ -1,0 +1,77 @@
+"""The rules service's process: built from its settings, and served."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from promontory.bots.registry import policy_names
+from promontory.codec.registry import codec
+from promontory.eventlog.port import EventLog
+from promontory.eventlog.redis_server import check_policy, connect
+from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.games import fairness, registry
+from promontory.rules.ledger import Ledger
+from promontory.rules.matches import Matches
+from promontory.rules.ports import DrawSeed
+from promontory.rules.ruleset import Ruleset
+from promontory.rules.seal import load_seals
+from promontory.rules.servicer import RulesServicer
+from promontory.rules.usecases import Environment, Referee
+from promontory.rules.watch import Hub, Pace
+from promontory.runtime import clock
+from promontory.runtime.server import Hook, Service, serve
+from promontory.runtime.settings import RulesSettings
+
+
+async def main(game_name: str, settings: RulesSettings) -> None:
+    """Referee the matches of the game called `game_name` until SIGTERM.
+
+    Raises:
+        UnknownGameError: there is no such game.
+        ValueError: the data file is malformed.
+        SealKeyError: there is no usable seal key.
+        UnsafeServer: the event log's server would lose matches.
+        LibraryMissing: the server lacks the functions; `promontory load-functions` loads them.
+    """
+    ruleset = load_ruleset(game_name, settings)
+    connections = connect(settings.redis_url)
+    await check_policy(connections.commands, require_aof=settings.require_aof)
+    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    await log.start()
+    await serve(compose(ruleset, log, settings, close=(connections.aclose,)), settings)
+
+
+def load_ruleset(game_name: str, settings: RulesSettings) -> Ruleset:
+    """Return the game with its codec, and with the data in the settings' file or that which comes with the package."""
+    entry = registry.entry(game_name)
+    data = None if settings.data_file is None else settings.data_file.read_bytes()
+    return Ruleset(entry.code, codec(game_name), (entry.load(data),))
+
+
+def draw_seed() -> bytes:
+    """Return a server seed from the operating system's randomness."""
+    return secrets.token_bytes(fairness.SEED_BYTES)
+
+
+def compose(
+    ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: DrawSeed = draw_seed, close: Sequence[Hook] = ()
+) -> Service:
+    """Return the service of `ruleset`'s game on `log`; `close` gives back what the log holds."""
+    game, ledger = ruleset.game, Ledger(ruleset)
+    matches = Matches(log, ledger, game=game.name, cached=settings.cached_matches)
+    environment = Environment(
+        load_seals(settings.seal_key_file), seed, frozenset(policy_names(game.name)), settings.buckets
+    )
+    buckets = [f"{ruleset.code}:{number:03x}" for number in range(settings.buckets)]
+    pace = Pace(settings.heartbeat_seconds, settings.max_stream_seconds)
+    hub = Hub(matches, buckets, game=game.name, pace=pace)
+    servicer = RulesServicer(ruleset, Referee(ruleset, ledger, matches, environment), hub)
+    messages = ruleset.codec.messages
+    descriptor = messages.DESCRIPTOR.services_by_name[ruleset.codec.service.rpartition(".")[2]]
+    return Service(
+        servicers=[(descriptor, servicer)],
+        beside=[hub.follow_feed(), hub.sweep()],
+        drain=[hub.drain],
+        close=close,
+    )

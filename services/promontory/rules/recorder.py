@@ -1,0 +1,108 @@
+"""Recording an intent once: decide, append, and decide again where another was quicker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from promontory.eventlog.port import Appended, CommandIdReused, StreamClosed, VersionConflict
+from promontory.games.kernel import Rejected
+from promontory.games.registry import AnyGame
+from promontory.rules.domain import Match, Step, judge
+from promontory.rules.draws import SealedDraws
+from promontory.rules.ledger import Intent, Ledger
+from promontory.rules.matches import Matches
+from promontory.rules.ports import Seals
+from promontory.runtime import clock
+
+MAX_ATTEMPTS = 8
+"""How often an intent is judged anew because others were quicker, before its sender is told so."""
+
+Choose = Callable[[AnyGame, Match], Sequence[Any]]
+"""Returns the commands to give in a match as it stands; raises `VersionConflict` or `AlreadyActed` for none."""
+
+
+class AlreadyActed(Exception):
+    """The seat is no longer to act since the version that somebody waited for."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The commit an intent made, now or when it came for the first time."""
+
+    step: Step
+    duplicate: bool
+
+
+class _Stale(Exception):
+    """The log has moved on since the fold that was decided on."""
+
+
+class Recorder:
+    """Records what seats want, each intent once however often it comes.
+
+    The log is asked about earlier commits of an intent only where it would be refused; on the way to a commit the
+    append itself asks, so that an accepted submission costs one round trip.
+    """
+
+    def __init__(self, ledger: Ledger, matches: Matches, seals: Seals) -> None:
+        self._ledger, self._matches, self._seals = ledger, matches, seals
+
+    def encoded(self, commands: Sequence[Any]) -> tuple[bytes, ...]:
+        """Return `commands` as they are stored and fingerprinted."""
+        return self._ledger.encoded(commands)
+
+    async def record(self, match: Match, intent: Intent, choose: Choose) -> Answer:
+        """Append what the chosen commands cause after `match`, which may be stale, or return what was before.
+
+        Whatever refuses the intent does so at the match's last version.
+
+        Raises:
+            Rejected: the rules forbid it.
+            VersionConflict, AlreadyActed: `choose` raised it, or others were quicker again and again.
+            CommandIdReused: the command id came before with other content.
+        """
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                return await self._attempt(match, intent, choose)
+            except _Stale:
+                match = await self._matches.fresh(match.match_id)
+            except (Rejected, VersionConflict, AlreadyActed):
+                earlier, newer = await asyncio.gather(self._earlier(match, intent), self._matches.fresh(match.match_id))
+                if earlier is not None:
+                    return await self._first_answer(match, earlier)
+                if newer.position == match.position:
+                    raise
+                match = newer
+        raise VersionConflict(match.version)
+
+    async def _attempt(self, match: Match, intent: Intent, choose: Choose) -> Answer:
+        game = self._ledger.game_of(match)
+        draws = SealedDraws(match, self._seals)
+        commands = choose(game, match)
+        happened = judge(game, match.state, commands, draws)
+        if not intent.commands:
+            intent = replace(intent, commands=self.encoded(commands))
+        draft = self._ledger.draft(match, happened, intent, reveal=lambda: draws.server_seed, now_ms=clock.now_ms())
+        try:
+            appended = await self._matches.append(match, draft)
+        except (VersionConflict, StreamClosed) as stale:
+            raise _Stale from stale
+        if isinstance(appended, Appended):
+            return await self._first_answer(match, appended.version)
+        return Answer(appended, duplicate=False)
+
+    async def _earlier(self, match: Match, intent: Intent) -> int | None:
+        found = await self._matches.log.find(match.match_id, intent.command_id)
+        if found is None:
+            return None
+        fingerprint, version = found
+        if fingerprint != intent.fingerprint:
+            raise CommandIdReused(version)
+        return version
+
+    async def _first_answer(self, match: Match, version: int) -> Answer:
+        return Answer(await self._matches.step(match.match_id, version), duplicate=True)

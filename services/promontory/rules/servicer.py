@@ -1,0 +1,103 @@
+"""One servicer for every game: decode, call one use case, encode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from promontory.rules import access, export
+from promontory.rules.domain import Match
+from promontory.rules.presenter import Presenter
+from promontory.rules.requests import Reader
+from promontory.rules.ruleset import Ruleset
+from promontory.rules.usecases import Referee
+from promontory.rules.watch import Hub
+from promontory.runtime.identity import caller
+from promontory.runtime.rpc import Context
+
+
+class RulesServicer:
+    """Serves the gRPC service of the game in `ruleset`; the messages are those of its proto package."""
+
+    def __init__(self, ruleset: Ruleset, referee: Referee, hub: Hub) -> None:
+        self._referee, self._hub = referee, hub
+        self._read, self._present = Reader(ruleset), Presenter(ruleset)
+        self._pb: Any = ruleset.codec.messages
+
+    async def CreateMatch(self, request: Any, context: Context) -> Any:
+        """Create a match and deal it."""
+        setup, request_id = self._read.setup(request), self._read.request_id(request)
+        match = await self._referee.create(caller(), request_id, setup)
+        return self._pb.CreateMatchResponse(match=self._present.match(match))
+
+    async def GetMatch(self, request: Any, context: Context) -> Any:
+        """Return a match and the caller's view of it."""
+        match_id, seat = self._read.match_id(request), self._read.audience(request)
+        match = await self._referee.look(caller(), match_id, seat, version=self._read.version(request, "version"))
+        return self._pb.GetMatchResponse(match=self._present.match(match), view=self._present.view(match, seat))
+
+    async def ListLegalCommands(self, request: Any, context: Context) -> Any:
+        """Return everything the rules accept from a seat now."""
+        version, legal = await self._referee.legal(caller(), self._read.match_id(request), request.seat)
+        return self._pb.ListLegalCommandsResponse(version=version, legal=self._present.legal(legal))
+
+    async def SubmitCommand(self, request: Any, context: Context) -> Any:
+        """Record what one or more commands of a seat cause."""
+        answer = await self._referee.submit(caller(), self._read.submission(request))
+        match, seat = answer.step.match, request.seat
+        return self._pb.SubmitCommandResponse(
+            version=match.version,
+            events=self._present.events(match, answer.step.happened, seat),
+            view=self._present.view(match, seat),
+            match=self._present.match(match),
+        )
+
+    async def PreviewCommand(self, request: Any, context: Context) -> Any:
+        """Tell what commands would do, as far as the seat can know it."""
+        match_id, seat, commands = self._read.match_id(request), request.seat, self._read.commands(request)
+        preview = await self._referee.preview(caller(), match_id, seat, commands)
+        events = self._present.events(preview.match, preview.happened, seat)
+        version = preview.match.version
+        return self._pb.PreviewCommandResponse(version=version, events=events, ends_early=preview.ends_early)
+
+    async def WatchMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
+        """Stream a match as one seat, or a spectator, may see it."""
+        match_id, seat, who = self._read.match_id(request), self._read.audience(request), caller()
+        after = self._read.version(request, "after_version")
+
+        def admit(match: Match) -> None:
+            access.require_audience(match, seat, who)
+
+        async with aclosing(self._hub.follow(match_id, after=after, admit=admit)) as updates:
+            async for update in updates:
+                yield self._present.update(update, seat)
+
+    async def ListMatchEvents(self, request: Any, context: Context) -> Any:
+        """List a match's commits in pages."""
+        match_id, seat = self._read.match_id(request), self._read.audience(request)
+        page = await self._referee.page(caller(), match_id, seat, size=request.page_size, token=request.page_token)
+        commits = [self._present.listed(step, seat, full=page.full) for step in page.steps]
+        return self._pb.ListMatchEventsResponse(commits=commits, next_page_token=page.next_token)
+
+    async def Resign(self, request: Any, context: Context) -> Any:
+        """Give the game up for a seat."""
+        match_id, request_id = self._read.match_id(request), self._read.request_id(request)
+        answer = await self._referee.resign(caller(), match_id, request.seat, request_id=request_id)
+        match = answer.step.match
+        return self._pb.ResignResponse(version=match.version, match=self._present.match(match))
+
+    async def ExportMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
+        """Stream a closed match's audit file."""
+        match_id = self._read.match_id(request)
+        commits = await self._referee.whole_log(match_id)
+        for chunk in export.chunks(export.audit_lines(match_id, commits)):
+            yield self._pb.ExportMatchResponse(chunk=chunk)
+
+    async def PlayAutomatically(self, request: Any, context: Context) -> Any:
+        """Play the automatic command for a house bot's seat that failed to act."""
+        match_id, request_id = self._read.match_id(request), self._read.request_id(request)
+        version, played = await self._referee.play_automatically(
+            caller(), match_id, request.seat, since=request.since_version, request_id=request_id
+        )
+        return self._pb.PlayAutomaticallyResponse(version=version, played=played)

@@ -1,0 +1,242 @@
+"""What the service does for its callers, game by game the same: create, read, judge, record."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from promontory.eventlog.port import Commit, VersionConflict
+from promontory.games.fairness import BlindDraws
+from promontory.games.kernel import Seat
+from promontory.games.registry import AnyGame
+from promontory.rules import access, records
+from promontory.rules.domain import Happening, Match, Setup, Step, begin, judge
+from promontory.rules.draws import draws_of
+from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
+from promontory.rules.matches import Matches
+from promontory.rules.metering import CommandMeter
+from promontory.rules.ports import DrawSeed, Seals
+from promontory.rules.recorder import AlreadyActed, Answer, Recorder
+from promontory.rules.ruleset import Ruleset
+from promontory.rules.validation import check_reached, check_setup
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.identity import Caller
+
+MAX_PAGE = 500
+DEFAULT_PAGE = 100
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """Commands a seat gives together, and the version they are meant for, if they are for one only."""
+
+    match_id: str
+    seat: Seat
+    commands: tuple[Any, ...]
+    request_id: str
+    expected_version: int | None = None
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What commands would do, up to the first thing that chance or hidden cards decide."""
+
+    match: Match
+    happened: tuple[Happening, ...]
+    ends_early: bool
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some commits of a match, `full` if nothing in them is hidden any more, and the token of the next page or ""."""
+
+    steps: Sequence[Step]
+    full: bool
+    next_token: str
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """What a referee needs beside the log."""
+
+    seals: Seals
+    draw_seed: DrawSeed
+    policies: Collection[str]
+    buckets: int
+
+
+class Referee:
+    """Referees the matches of one game."""
+
+    def __init__(self, ruleset: Ruleset, ledger: Ledger, matches: Matches, environment: Environment) -> None:
+        self._ruleset, self._ledger, self._matches = ruleset, ledger, matches
+        self._seals, self._draw_seed = environment.seals, environment.draw_seed
+        self._policies, self._buckets = environment.policies, environment.buckets
+        self._recorder = Recorder(ledger, matches, environment.seals)
+        self._meter = CommandMeter(ruleset.game.name)
+
+    async def create(self, caller: Caller, request_id: str, setup: Setup) -> Match:
+        """Return the match that `request_id` of `caller` names, created and dealt if there was none yet."""
+        caller.require(access.CREATE)
+        check_setup(setup, self._ruleset.game, self._policies)
+        match_id = match_id_for(self._ruleset.code, caller.subject, request_id, buckets=self._buckets)
+        match, seed = self._new(match_id, setup)
+        happened = begin(self._ruleset.game, setup, draws_of(match_id, match.game, setup, seed.plain))
+        intent = Intent(CREATE, records.setup_fingerprint(setup))
+        draft = self._ledger.draft(match, happened, intent, reveal=lambda: seed.plain, now_ms=match.created_at_ms)
+        created = await self._matches.append(match, draft)
+        return created.match if isinstance(created, Step) else await self._matches.fresh(match_id)
+
+    def _new(self, match_id: str, setup: Setup) -> tuple[Match, Seed]:
+        plain = self._draw_seed()
+        seed = Seed(plain, self._seals.seal(match_id, plain))
+        return new_match(self._ruleset.game, match_id, setup, seed=seed, now_ms=clock.now_ms()), seed
+
+    async def look(self, caller: Caller, match_id: str, seat: Seat | None, *, version: int | None) -> Match:
+        """Return the match now or at `version`, for one who may look from `seat`."""
+        match = await self._matches.fresh(match_id)
+        access.require_audience(match, seat, caller)
+        if version is None or version == match.version:
+            return match
+        check_reached(version, match.version)
+        return (await self._matches.step(match_id, version)).match
+
+    async def legal(self, caller: Caller, match_id: str, seat: Seat) -> tuple[int, Any]:
+        """Return the match's version and everything the rules accept from `seat` now, in the game's own form."""
+        match = await self._matches.fresh(match_id)
+        access.require_seat(match, seat, caller)
+        return match.version, self._ledger.game_of(match).legal(match.state, seat)
+
+    async def submit(self, caller: Caller, submission: Submission) -> Answer:
+        """Record what the commands cause, all of them or nothing, once; return the commit.
+
+        Raises:
+            Rejected: the rules forbid one of them now.
+            VersionConflict: the match is past the expected version, or others were quicker again and again.
+            CommandIdReused: the request id came before with other commands.
+        """
+        kinds = {type(command).__name__ for command in submission.commands}
+        return await self._meter.observe(kinds, self._submit(caller, submission))
+
+    async def _submit(self, caller: Caller, submission: Submission) -> Answer:
+        match = await self._matches.recent(submission.match_id)
+        access.require_seat(match, submission.seat, caller)
+        encoded = self._recorder.encoded(submission.commands)
+        intent = Intent(
+            command_id=f"{submission.seat}:{submission.request_id}",
+            fingerprint=records.command_fingerprint(match, encoded),
+            actor=submission.seat,
+            commands=encoded,
+            follow_up=match.setup.seats[submission.seat].is_house_bot,
+        )
+
+        def expected(_: AnyGame, match: Match) -> Sequence[Any]:
+            if submission.expected_version not in (None, match.version):
+                raise VersionConflict(match.version)
+            return submission.commands
+
+        try:
+            return await self._recorder.record(match, intent, expected)
+        except VersionConflict as conflict:
+            check_reached(submission.expected_version or 0, conflict.version)
+            raise
+
+    async def resign(self, caller: Caller, match_id: str, seat: Seat, *, request_id: str) -> Answer:
+        """Give the game up for `seat`: the same as submitting its command to resign."""
+        match = await self._matches.recent(match_id)
+        access.require_seat(match, seat, caller)
+        command = self._ledger.game_of(match).resign(seat)
+        return await self.submit(caller, Submission(match_id, seat, (command,), request_id))
+
+    async def play_automatically(
+        self, caller: Caller, match_id: str, seat: Seat, *, since: int, request_id: str
+    ) -> tuple[int, bool]:
+        """Play the sheet's automatic command for a house bot's seat, if it is to act since version `since`.
+
+        Returns the match's version, and whether a command was played.
+        """
+        caller.require(access.PLAY_AUTOMATICALLY)
+        match = await self._matches.recent(match_id)
+        access.require_house_bot(match, seat)
+        fingerprint = hashlib.sha256(f"{match_id}|automatic|{seat}|{since}".encode()).hexdigest()
+        intent = Intent(f"auto:{seat}:{request_id}", fingerprint, actor=seat)
+
+        def automatic(game: AnyGame, match: Match) -> Sequence[Any]:
+            if match.awaiting[seat] != since:
+                raise AlreadyActed
+            return (game.automatic(match.state, seat),)
+
+        try:
+            answer = await self._meter.observe({"automatic"}, self._recorder.record(match, intent, automatic))
+        except AlreadyActed:
+            return (await self._matches.recent(match_id)).version, False
+        return answer.step.version, True
+
+    async def preview(self, caller: Caller, match_id: str, seat: Seat, commands: Sequence[Any]) -> Preview:
+        """Return what `commands` would do as far as `seat` can know it; raise `Rejected` as submitting them would."""
+        match = await self._matches.fresh(match_id)
+        access.require_seat(match, seat, caller)
+        game, state = self._ledger.game_of(match), match.state
+        foreseen: tuple[Happening, ...] = ()
+        for command in commands:
+            caused = judge(game, state, (command,), BlindDraws())
+            known = _foreseeable(game, state, caused)
+            foreseen += known
+            if len(known) < len(caused):
+                return Preview(match, foreseen, ends_early=True)
+            state = known[-1].state
+        return Preview(match, foreseen, ends_early=False)
+
+    async def page(self, caller: Caller, match_id: str, seat: Seat | None, *, size: int, token: str) -> Page:
+        """Return the next `size` commits (0: a usual number), for one who may look from `seat` while it is open."""
+        match = await self._matches.fresh(match_id)
+        access.require_audience(match, seat, caller)
+        if not 0 <= size <= MAX_PAGE:
+            raise malformed("page_size", f"must be 1 to {MAX_PAGE}, or 0 for {DEFAULT_PAGE}")
+        after = _page_start(match, seat, token)
+        last = after + (size or DEFAULT_PAGE)
+        steps = (await self._matches.history(match_id, last=last))[after:]
+        token = page_token(match_id, seat, last) if last < match.version else ""
+        return Page(steps, full=match.is_closed, next_token=token)
+
+    async def whole_log(self, match_id: str) -> Sequence[Commit]:
+        """Return all commits of a match that is over, as stored, or raise the refusal `MATCH_OPEN`."""
+        match = await self._matches.fresh(match_id)
+        if not match.is_closed:
+            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", "the match is still being played")
+        return await self._matches.log.read(match_id)
+
+
+def match_id_for(code: str, subject: str, request_id: str, *, buckets: int) -> str:
+    """Return the id of the match that `subject` creates with `request_id`, in one of `buckets` buckets."""
+    digest = hashlib.sha256(f"{subject}\0{request_id}".encode()).digest()
+    name = base64.b32encode(digest[:16]).decode().rstrip("=").lower()
+    return f"{code}-{int.from_bytes(digest[16:20], 'big') % buckets:03x}-{name}"
+
+
+def page_token(match_id: str, seat: Seat | None, after: int) -> str:
+    """Return the token of the page that begins after version `after`; it holds nothing that is not public."""
+    check = hashlib.sha256(f"page|{match_id}|{seat}|{after}".encode()).hexdigest()[:16]
+    return f"{after}-{check}"
+
+
+def _page_start(match: Match, seat: Seat | None, token: str) -> int:
+    if not token:
+        return 0
+    number = token.partition("-")[0]
+    after = int(number) if number.isdecimal() and len(number) < 10 else 0
+    if after >= match.version or token != page_token(match.match_id, seat, after):
+        raise Refusal(Kind.MALFORMED, "PAGE_TOKEN_INVALID", "the page token is not one of this list's")
+    return after
+
+
+def _foreseeable(game: AnyGame, state: Any, caused: Sequence[Happening]) -> tuple[Happening, ...]:
+    """Return what of `caused` a seat could know before it happens, up to the first event it could not."""
+    known: list[Happening] = []
+    for happening in caused:
+        if not game.foreseeable(state, happening.event):
+            break
+        known.append(happening)
+        state = happening.state
+    return tuple(known)

@@ -1,0 +1,92 @@
+"""What makes a request well-formed, before any match is looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from promontory.games.fairness import MAX_ENTROPY_BYTES
+from promontory.games.registry import AnyGame
+from promontory.rules.domain import SeatSetup, Setup
+from promontory.rules.matches import not_found
+from promontory.rules.ruleset import Ruleset
+from promontory.runtime.errors import Kind, Refusal, malformed
+
+MAX_COMMANDS = 16
+_MATCH_ID = re.compile(r"[a-z0-9_-]{1,64}")
+_PLAYER_ID = re.compile(r"[a-z0-9_.:-]{1,64}")
+_POOL = re.compile(r"[a-z0-9_.-]{0,64}")
+_REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
+
+
+def check_match_id(ruleset: Ruleset, match_id: str) -> None:
+    """Raise `BAD_REQUEST` for what no match id looks like, `MATCH_NOT_FOUND` for one that is not of this game."""
+    if not _MATCH_ID.fullmatch(match_id):
+        raise malformed("match_id", "must be 1 to 64 of a-z, 0-9, _, -")
+    if not ruleset.owns(match_id):
+        raise not_found(match_id)
+
+
+def check_request_id(request_id: str) -> None:
+    """Raise `BAD_REQUEST` unless `request_id` is one."""
+    if not _REQUEST_ID.fullmatch(request_id):
+        raise malformed("request_id", "must be 1 to 128 printable ASCII characters")
+
+
+def check_command_count(count: int) -> None:
+    """Raise `BAD_REQUEST` unless a submission may hold so many commands."""
+    if not 1 <= count <= MAX_COMMANDS:
+        raise malformed("commands", f"must be 1 to {MAX_COMMANDS}, not {count}")
+
+
+def check_version(version: int | None, field: str) -> None:
+    """Raise `BAD_REQUEST` unless `version` is unset or a version."""
+    if version is not None and version < 1:
+        raise malformed(field, "counts from 1")
+
+
+def check_reached(version: int, current: int) -> None:
+    """Raise the refusal `VERSION_OUT_OF_RANGE` if `version` lies beyond the match's `current` one."""
+    if version > current:
+        text = f"the match is at version {current}, not yet at {version}"
+        metadata = {"version": version, "currentVersion": current}
+        raise Refusal(Kind.MALFORMED, "VERSION_OUT_OF_RANGE", text, metadata=metadata)
+
+
+def check_setup(setup: Setup, game: AnyGame, policies: Collection[str]) -> None:
+    """Raise `BAD_REQUEST` with every fault of `setup`, if it has any."""
+    faults = dict(_faults(setup, game, policies))
+    if faults:
+        field, problem = next(iter(faults.items()))
+        text = f"{field}: {problem}"
+        raise Refusal(Kind.MALFORMED, "BAD_REQUEST", text, fields=faults, metadata={"field": field})
+
+
+def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[tuple[str, str]]:
+    if len(setup.seats) not in game.seats:
+        counts = f"{game.seats.start} to {game.seats.stop - 1}" if len(game.seats) > 1 else str(game.seats.start)
+        yield "setup.seats", f"{game.name} has {counts} seats, not {len(setup.seats)}"
+    players = [seat.player_id for seat in setup.seats]
+    for index, seat in enumerate(setup.seats):
+        path = f"setup.seats[{index}]"
+        if seat.player_id in players[:index]:
+            yield f"{path}.player_id", "holds another seat already"
+        for field, problem in _seat_faults(seat, policies):
+            yield f"{path}.{field}", problem
+    if not _POOL.fullmatch(setup.pool):
+        yield "setup.pool", "must be 0 to 64 of a-z, 0-9, _, -, ."
+    if setup.rated and not setup.pool:
+        yield "setup.rated", "needs a pool"
+
+
+def _seat_faults(seat: SeatSetup, policies: Collection[str]) -> Iterator[tuple[str, str]]:
+    if not _PLAYER_ID.fullmatch(seat.player_id):
+        yield "player_id", "must be 1 to 64 of a-z, 0-9, _, -, ., :"
+    if len(seat.client_entropy) > MAX_ENTROPY_BYTES:
+        yield "client_entropy", f"has at most {MAX_ENTROPY_BYTES} bytes, not {len(seat.client_entropy)}"
+    if seat.is_house_bot and seat.client_entropy:
+        yield "client_entropy", "house bots bring none"
+    if seat.is_house_bot and seat.bot_policy not in policies:
+        yield "bot_policy", f"must be one of {', '.join(sorted(policies)) or 'none'}"
+    if not seat.is_house_bot and seat.bot_policy:
+        yield "bot_policy", "is for house bots only"
