@@ -282,6 +282,26 @@ async def test_settling_what_is_gone_changes_nothing(log: EventLog, bucket: str)
     assert await log.oldest_due(bucket) is None
 
 
+async def test_backlogs_tell_what_is_due_and_when_the_earliest_is(log: EventLog, stream: str, bucket: str) -> None:
+    before = now_ms()
+    await log.append(stream, proposal(due={"a": 0, "b": 0, "c": FOREVER_MS}), expected=START)
+    await eventually(lambda: _due(log, bucket, 2))
+    (backlog,) = (await log.backlogs(["tc:none", bucket])).values()
+    assert before - 1_000 <= backlog.earliest_ms <= now_ms() + 1_000
+    await log.claim(bucket, limit=2, lease_ms=FOREVER_MS, max_attempts=5)
+    claimed = (await log.backlogs([bucket]))[bucket]
+    assert (claimed.due, claimed.earliest_ms > backlog.earliest_ms) == (0, True)
+
+
+async def _due(log: EventLog, bucket: str, count: int) -> bool:
+    return (await log.backlogs([bucket]))[bucket].due == count
+
+
+async def test_buckets_without_obligations_have_no_backlog(log: EventLog, stream: str, bucket: str) -> None:
+    await log.append(stream, proposal(), expected=START)
+    assert (await log.backlogs([bucket]), await log.backlogs([])) == ({}, {})
+
+
 async def test_two_claimers_share_the_obligations(log: EventLog, stream: str, bucket: str) -> None:
     await log.append(stream, proposal(due={f"bot|{number}": 0 for number in range(60)}), expected=START)
     claims = (log.claim(bucket, limit=10, lease_ms=FOREVER_MS, max_attempts=5) for _ in range(8))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from promontory.eventlog.port import (
     START,
     Appended,
+    Backlog,
     Claimed,
     CommandIdReused,
     Commit,
@@ -169,3 +170,9 @@ class MemoryEventLog:
     async def oldest_due(self, bucket: str) -> int | None:
         """Return the earliest due time of the bucket's obligations in ms by the log's clock, or None."""
         return min(self._buckets[bucket].due.values(), default=None)
+
+    async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
+        """Return the backlog of each of `buckets` that has an obligation; see `EventLog.backlogs`."""
+        now = self._clock()
+        times = {bucket: tuple(self._buckets[bucket].due.values()) for bucket in buckets}
+        return {bucket: Backlog(sum(time <= now for time in due), min(due)) for bucket, due in times.items() if due}

@@ -151,6 +151,13 @@ class Claimed(msgspec.Struct, frozen=True):
     exhausted: bool
 
 
+class Backlog(msgspec.Struct, frozen=True):
+    """A bucket's obligations: how many of them are due, and when the earliest is, in ms since the epoch."""
+
+    due: int
+    earliest_ms: int
+
+
 class EventLog(Protocol):
     """Append-only streams of commits in hash-chained order, with obligations and a feed.
 
@@ -209,6 +216,12 @@ class EventLog(Protocol):
 
     async def oldest_due(self, bucket: str) -> int | None:
         """Return the earliest due time of the bucket's obligations in ms since the epoch, or None; it may be ahead."""
+
+    async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
+        """Return the backlog of each of `buckets` that has an obligation, due or ahead, as of the caller's clock.
+
+        Cheap: one round trip for all of them.
+        """
 
 
 def bucket_of(stream: str) -> str:

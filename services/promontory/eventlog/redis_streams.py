@@ -14,6 +14,7 @@ from promontory.eventlog.port import (
     GENESIS,
     START,
     Appended,
+    Backlog,
     Claimed,
     ClockSkew,
     CommandIdReused,
@@ -211,6 +212,18 @@ class RedisEventLog:
         """Return the earliest due time of the bucket's obligations in ms since the epoch, or None."""
         first = await self._caller.command("ZRANGE", f"{{{bucket}}}:due", 0, 0, "WITHSCORES")
         return int(float(first[1])) if first else None
+
+    async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
+        """Return the backlog of each of `buckets` that has an obligation; see `EventLog.backlogs`."""
+        if not buckets:
+            return {}
+        keys, now = [f"{{{bucket}}}:due" for bucket in buckets], self._clock()
+        replies = await self._caller.pipeline(
+            *(("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys), *(("ZCOUNT", key, "-inf", now) for key in keys)
+        )
+        earliest, due = replies[: len(keys)], replies[len(keys) :]
+        found = zip(buckets, earliest, due, strict=True)
+        return {bucket: Backlog(count, int(float(first[1]))) for bucket, first, count in found if first}
 
 
 def _position(head: Sequence[bytes | None]) -> Position:
