@@ -1,0 +1,167 @@
+"""Handing out obligations: what is due becomes tasks, and what no worker meets is met without them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import structlog
+
+from promontory.eventlog.port import Backlog, Claimed, ClockSkew, EventLog, EventLogUnavailable, bucket_of
+from promontory.games.registry import entry_by_code
+from promontory.relay.domain import Ages, BotTurn, Task, kind_of, parse, task_of
+from promontory.relay.fallbacks import Fallbacks
+from promontory.relay.ports import BrokerUnavailable, Publisher
+from promontory.runtime import clock, metrics
+
+log = structlog.get_logger()
+
+CLAIM_LIMIT = 100
+PAUSE_SECONDS = 1.0
+SKEW_PAUSE_SECONDS = 5.0
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How often everything is looked through, how long one attempt may take, and after how many the relay steps in.
+
+    Clocks may differ by `max_skew_seconds`.
+    """
+
+    sweep_seconds: float = 0.25
+    lease_seconds: float = 10.0
+    max_attempts: int = 5
+    max_skew_seconds: float = 5.0
+
+
+class Dispatcher:
+    """Follows the feeds of `buckets` as a wake-up, and sweeps them all now and then, because the feed is only a hint.
+
+    Any number of dispatchers may run at once: an obligation is claimed under a lease, and tasks may come twice. While
+    the broker takes nothing, nothing is claimed, so that no attempt is lost on it.
+    """
+
+    def __init__(
+        self, event_log: EventLog, publisher: Publisher, fallbacks: Fallbacks, *, buckets: Sequence[str], pace: Pace
+    ) -> None:
+        self._log, self._publisher, self._fallbacks = event_log, publisher, fallbacks
+        self._buckets, self._pace = tuple(buckets), pace
+        self._cursors: Mapping[str, str] = dict.fromkeys(buckets, "$")
+        self._gauges = _Gauges(buckets, pace.lease_seconds)
+        self._next_sweep = 0.0
+        self._broker_failed = False
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Hand out obligations until `stopping` is set; then let what is under way come to its end."""
+        while not stopping.is_set():
+            if pause := await self._step():
+                await _wait(stopping, pause)
+        await self._fallbacks.finish()
+
+    async def _step(self) -> float:
+        """Wait for work and hand it out once; return for how many seconds to stay away after a failure."""
+        try:
+            await self._turn()
+        except ClockSkew as error:
+            return _stay_away(SKEW_PAUSE_SECONDS, "clock_skewed", error)
+        except EventLogUnavailable as error:
+            return _stay_away(PAUSE_SECONDS, "event_log_unavailable", error)
+        return 0.0
+
+    async def _turn(self) -> None:
+        wait_ms = max(1, round(self._pace.sweep_seconds * 1000))
+        self._cursors, notes = await self._log.feed(self._cursors, block_ms=wait_ms)
+        if clock.monotonic() >= self._next_sweep:
+            self._next_sweep = clock.monotonic() + self._pace.sweep_seconds
+            await self.sweep()
+        else:
+            await self._hand_out({bucket_of(note.stream): None for note in notes})
+
+    async def sweep(self) -> None:
+        """Hand out all that is due in any bucket, and measure what waits."""
+        backlogs = await self._log.backlogs(self._buckets)
+        self._gauges.show(backlogs)
+        if self._broker_failed and await self._publisher.is_reachable():
+            self._broker_failed = False
+            log.info("broker_back")
+        horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)
+        await self._hand_out(bucket for bucket, backlog in backlogs.items() if backlog.earliest_ms <= horizon)
+
+    async def _hand_out(self, buckets: Iterable[str]) -> None:
+        for bucket in buckets:
+            more = True
+            while more and not self._broker_failed:
+                claimed = await self._claim(bucket)
+                await self._meet(bucket, claimed)
+                more = len(claimed) == CLAIM_LIMIT
+
+    async def _claim(self, bucket: str) -> Sequence[Claimed]:
+        lease_ms = max(1, round(self._pace.lease_seconds * 1000))
+        return await self._log.claim(bucket, limit=CLAIM_LIMIT, lease_ms=lease_ms, max_attempts=self._pace.max_attempts)
+
+    async def _meet(self, bucket: str, claimed: Sequence[Claimed]) -> None:
+        tasks: list[Task] = []
+        for each in claimed:
+            self._gauges.handed_out(bucket, each)
+            obligation = parse(each.name)
+            if obligation is None:
+                metrics.OBLIGATIONS.labels(kind=kind_of(None), outcome="ignored").inc()
+                log.error("obligation_unknown", obligation=each.name)
+            elif each.exhausted and isinstance(obligation, BotTurn):
+                await self._fallbacks.start(each.name, obligation)
+            else:
+                tasks.append(task_of(obligation, each))
+        _report_parked(claimed)
+        await self._publish(tasks)
+
+    async def _publish(self, tasks: Sequence[Task]) -> None:
+        if not tasks:
+            return
+        try:
+            await self._publisher.publish(tasks)
+        except BrokerUnavailable as error:
+            self._broker_failed = True
+            log.warning("broker_unavailable", cause=str(error), tasks=len(tasks))
+        outcome = "publish_failed" if self._broker_failed else "published"
+        for task in tasks:
+            metrics.OBLIGATIONS.labels(kind=kind_of(parse(task.obligation)), outcome=outcome).inc()
+
+
+class _Gauges:
+    """The gauges of each game: how many obligations are due, and how old the oldest is."""
+
+    def __init__(self, buckets: Sequence[str], lease_seconds: float) -> None:
+        self._games = {bucket: entry_by_code(bucket.partition(":")[0]).name for bucket in buckets}
+        self._ages = {game: Ages(lease_seconds) for game in self._games.values()}
+
+    def handed_out(self, bucket: str, claimed: Claimed) -> None:
+        """Note that an obligation of `bucket` was handed out."""
+        self._ages[self._games[bucket]].handed_out(claimed, clock.monotonic())
+
+    def show(self, backlogs: Mapping[str, Backlog]) -> None:
+        """Set the gauges."""
+        for game, ages in self._ages.items():
+            waiting = [backlog for bucket, backlog in backlogs.items() if self._games[bucket] == game]
+            overdue = [clock.now_ms() - backlog.earliest_ms for backlog in waiting if backlog.due]
+            oldest = max(ages.oldest_seconds(clock.monotonic()), max(overdue, default=0) / 1000)
+            metrics.OBLIGATIONS_DUE.labels(game=game).set(sum(backlog.due for backlog in waiting))
+            metrics.OLDEST_OBLIGATION_SECONDS.labels(game=game).set(oldest)
+
+
+def _report_parked(claimed: Sequence[Claimed]) -> None:
+    for each in claimed:
+        if each.exhausted:
+            log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
+
+
+def _stay_away(seconds: float, event: str, error: Exception) -> float:
+    log.error(event, cause=str(error), pause_seconds=seconds)
+    return seconds
+
+
+async def _wait(stopping: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await stopping.wait()
+    except TimeoutError:
+        return

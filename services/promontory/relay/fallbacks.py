@@ -1,0 +1,52 @@
+"""Playing for house bots that no worker played for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from promontory.eventlog.port import EventLog, EventLogUnavailable, bucket_of
+from promontory.relay.domain import BotTurn
+from promontory.relay.ports import AutomaticPlay, GameUnavailable
+from promontory.runtime import metrics
+
+log = structlog.get_logger()
+
+AT_ONCE = 32
+
+
+class Fallbacks:
+    """Plays the rules' automatic command for obligations that are exhausted, and settles them.
+
+    One that fails stays, and comes again when its lease ends.
+    """
+
+    def __init__(self, event_log: EventLog, automatic: AutomaticPlay) -> None:
+        self._log, self._automatic = event_log, automatic
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def start(self, name: str, turn: BotTurn) -> None:
+        """Start playing `turn`, the obligation `name`, unless that is under way; wait while many others are."""
+        if name in self._running:
+            return
+        while len(self._running) >= AT_ONCE:
+            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
+        task = asyncio.create_task(self._play(name, turn))
+        self._running[name] = task
+        task.add_done_callback(lambda _: self._running.pop(name))
+
+    async def finish(self) -> None:
+        """Wait until all that was started is done."""
+        await asyncio.gather(*self._running.values())
+
+    async def _play(self, name: str, turn: BotTurn) -> None:
+        outcome = "fallback_failed"
+        try:
+            played = await self._automatic.play(turn, request_id=f"auto:{name}")
+            await self._log.settle(bucket_of(turn.match_id), name)
+            outcome = "fallback_played" if played else "fallback_needless"
+            log.warning(outcome, obligation=name, game=turn.game, match_id=turn.match_id, seat=turn.seat)
+        except (GameUnavailable, EventLogUnavailable) as error:
+            log.warning(outcome, obligation=name, game=turn.game, match_id=turn.match_id, cause=str(error))
+        metrics.OBLIGATIONS.labels(kind="bot", outcome=outcome).inc()

@@ -1,0 +1,90 @@
+"""The relay process: builds its objects and hands out obligations until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+
+from promontory.eventlog import redis_server
+from promontory.eventlog.redis_streams import RedisEventLog, Tuning
+from promontory.games.registry import UnknownGameError, entry
+from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.fallbacks import Fallbacks
+from promontory.relay.rules_services import RulesServices
+from promontory.runtime import clock, server
+from promontory.runtime.broker import broker_url
+from promontory.runtime.identity import ServiceIdentity, load_key
+from promontory.runtime.settings import RelaySettings, SettingsError, targets
+
+log = structlog.get_logger()
+
+SCOPES = frozenset({"match:automatic"})
+
+
+async def main(settings: RelaySettings) -> None:
+    """Hand out the obligations of the games in `rules_targets` until SIGTERM.
+
+    Raises `SettingsError` if no game is named there, `UnsafeServer` or `LibraryMissing` if the server at `redis_url`
+    must not or cannot hold the logs.
+    """
+    games = _games(settings)
+    connections = redis_server.connect(settings.redis_url)
+    await redis_server.check_policy(connections.commands, require_aof=settings.require_aof)
+    tuning = Tuning(max_skew_ms=round(settings.max_clock_skew_seconds * 1000))
+    event_log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms, tuning=tuning)
+    await event_log.start()
+    publisher = CeleryPublisher(broker_url(settings.broker_url, settings.redis_url))
+    identity = ServiceIdentity(load_key(settings.service_key_file), "relay", SCOPES)
+    services = RulesServices(games, identity)
+    dispatcher = Dispatcher(
+        event_log,
+        publisher,
+        Fallbacks(event_log, services),
+        buckets=buckets_of(games, settings.buckets),
+        pace=_pace(settings),
+    )
+    await _run(dispatcher, settings)
+    for closable in (publisher, services, connections):
+        await closable.aclose()
+    log.info("relay_stopped")
+
+
+def buckets_of(games: Iterable[str], buckets: int) -> list[str]:
+    """Return the names of all buckets of `games`: `tc:000`, `tc:001`, ..., `buckets` of each."""
+    return [f"{entry(game).code}:{number:03x}" for game in games for number in range(buckets)]
+
+
+async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:
+    stopping = asyncio.Event()
+    running = asyncio.create_task(dispatcher.run(stopping))
+    server.announce(settings)
+    stop = asyncio.create_task(server.stop_signal())
+    await asyncio.wait((running, stop), return_when=asyncio.FIRST_COMPLETED)
+    log.info("relay_draining")
+    stop.cancel()
+    stopping.set()
+    await running
+
+
+def _games(settings: RelaySettings) -> dict[str, str]:
+    games = targets(settings.rules_targets)
+    if not games:
+        raise SettingsError("PROMONTORY_RULES_TARGETS names no game: write game=host:port,game=host:port")
+    for game in games:
+        try:
+            entry(game)
+        except UnknownGameError as error:
+            raise SettingsError(f"PROMONTORY_RULES_TARGETS: {error}") from error
+    return games
+
+
+def _pace(settings: RelaySettings) -> Pace:
+    return Pace(
+        sweep_seconds=settings.sweep_seconds,
+        lease_seconds=settings.lease_seconds,
+        max_attempts=settings.max_attempts,
+        max_skew_seconds=settings.max_clock_skew_seconds,
+    )

@@ -1,0 +1,36 @@
+"""What the relay needs of the world beside the event log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from promontory.relay.domain import BotTurn, Task
+
+
+class BrokerUnavailable(Exception):
+    """The broker did not take a task, or it is not known whether it did."""
+
+
+class GameUnavailable(Exception):
+    """A game's service could not play a turn now; trying again may help."""
+
+
+class Publisher(Protocol):
+    """Hands tasks to the broker."""
+
+    async def publish(self, tasks: Sequence[Task]) -> None:
+        """Publish `tasks` in order. Raises `BrokerUnavailable` with the first that fails, and sends no more."""
+
+    async def is_reachable(self) -> bool:
+        """Tell whether the broker answers."""
+
+
+class AutomaticPlay(Protocol):
+    """Plays for a house bot that does not."""
+
+    async def play(self, turn: BotTurn, *, request_id: str) -> bool:
+        """Play the rules' automatic command; return False if there was nothing left to play.
+
+        Raises `GameUnavailable` if that could not be found out.
+        """

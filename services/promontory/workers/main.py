@@ -1,0 +1,45 @@
+"""The worker process: a Celery worker, started from here so that its settings are the platform's."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import structlog
+from celery import signals
+
+from promontory.runtime import server
+from promontory.runtime.settings import WorkerSettings
+from promontory.workers.app import create_app
+from promontory.workers.telemetry import Telemetry
+
+log = structlog.get_logger()
+
+
+def run_worker(settings: WorkerSettings) -> int:
+    """Run a worker until SIGTERM, which lets the running task end; return the exit code.
+
+    With a concurrency of 1 tasks run in this process, one after the other: the metrics it serves are theirs. With more
+    they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
+    """
+    app = create_app(settings)
+    Telemetry().connect()
+
+    def announce(**_: Any) -> None:
+        server.announce(settings)
+
+    signals.worker_ready.connect(announce)
+    worker = app.Worker(
+        hostname=f"worker-{os.getpid()}@{socket.gethostname()}",
+        queues=settings.queues.split(","),
+        concurrency=settings.concurrency,
+        pool="solo" if settings.concurrency == 1 else "prefork",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    worker.start()
+    log.info("worker_stopped")
+    return int(worker.exitcode or 0)

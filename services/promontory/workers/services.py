@@ -1,0 +1,53 @@
+"""The services that tasks call, under the workers' own identity."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from promontory.api.scoring.v1 import scoring_service_pb2 as pb
+from promontory.client.blocking import Client, Seat
+from promontory.client.connection import Connection, Remote
+from promontory.client.loops import LoopThread
+from promontory.client.retrying import Timing
+from promontory.runtime.identity import ServiceIdentity
+from promontory.runtime.settings import WorkerSettings, targets
+
+RETRY_SECONDS = 6.0
+"""How long a task tries to reach a service: less than the lease after which the task is sent again anyway."""
+
+_SCORING = pb.DESCRIPTOR.services_by_name["ScoringService"]
+
+
+class Services:
+    """Connects when first used, so that each process of a forking pool has connections of its own."""
+
+    def __init__(self, settings: WorkerSettings, identity: ServiceIdentity) -> None:
+        """Raise `SettingsError` if an address is malformed."""
+        self._endpoints = {**targets(settings.rules_targets), "scoring": settings.scoring_target}
+        self._identity = identity
+
+    def seat(self, game: str, match_id: str, seat: int) -> Seat:
+        """Return a house bot's seat, as the SDK plays it."""
+        return self._client.seat(game, match_id, seat)
+
+    def tally(self, match_id: str) -> pb.TallyMatchResponse:
+        """Have scoring tally a match. Raises a `PromontoryError`; `Unavailable` after `RETRY_SECONDS`."""
+        response: pb.TallyMatchResponse = self._loop.run(
+            self._scoring.call("TallyMatch", pb.TallyMatchRequest(match_id=match_id))
+        )
+        return response
+
+    @cached_property
+    def _client(self) -> Client:
+        return Client(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS)
+
+    @cached_property
+    def _loop(self) -> LoopThread:
+        return LoopThread()
+
+    @cached_property
+    def _scoring(self) -> Remote:
+        connection = Connection(
+            self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=Timing()
+        )
+        return Remote(connection, _SCORING)

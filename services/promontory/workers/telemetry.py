@@ -1,0 +1,69 @@
+"""What the workers tell: metrics and one canonical line per task, and Celery's own warnings as structured lines."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import structlog
+from celery import signals
+
+from promontory.client.errors import DeadlineExceeded, Unavailable
+from promontory.runtime import clock, metrics
+
+log = structlog.get_logger()
+
+_QUIET = "celery.app.trace"  # tells of each failed task, as the canonical line does
+
+
+class Telemetry:
+    """Listens to Celery's signals in this process."""
+
+    def __init__(self) -> None:
+        self._started: dict[str, float] = {}
+
+    def connect(self) -> None:
+        """Listen from now on, in this process and those forked from it."""
+        signals.setup_logging.connect(_set_up_logging, weak=False)
+        signals.task_prerun.connect(self._before, weak=False)
+        signals.task_postrun.connect(self._after, weak=False)
+
+    def _before(self, *, task_id: str, **_: Any) -> None:
+        self._started[task_id] = clock.monotonic()
+
+    def _after(self, *, task_id: str, task: Any, args: Any, retval: Any, **_: Any) -> None:
+        name = task.name.rpartition(".")[2]
+        seconds = clock.monotonic() - self._started.pop(task_id, clock.monotonic())
+        outcome = _outcome(retval)
+        metrics.TASKS.labels(task=name, outcome=outcome).inc()
+        metrics.TASK_SECONDS.labels(task=name).observe(seconds)
+        keys = {"task": name, "arguments": list(args), "duration_seconds": round(seconds, 6)}
+        if outcome == "done":
+            log.info("task_done", result=retval, **keys)
+        elif outcome == "unavailable":
+            log.warning("task_gave_up", cause=str(retval), **keys)
+        else:
+            log.error("task_failed", exc_info=retval, **keys)
+
+
+def _outcome(retval: object) -> str:
+    match retval:
+        case Unavailable() | DeadlineExceeded():
+            return "unavailable"
+        case BaseException():
+            return "failed"
+    return "done"
+
+
+def _set_up_logging(*_: Any, **__: Any) -> None:
+    root = logging.getLogger()
+    root.handlers = [_Structured()]
+    root.setLevel(logging.WARNING)
+    logging.getLogger(_QUIET).setLevel(logging.CRITICAL)
+
+
+class _Structured(logging.Handler):
+    """Turns the lines of libraries into structured ones."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.log(record.levelno, "library_said", logger=record.name, text=record.getMessage(), exc_info=record.exc_info)
