@@ -1,0 +1,74 @@
+"""Getting the match of a proposal made and recorded, as often as it takes."""
+
+from __future__ import annotations
+
+import structlog
+
+from promontory.eventlog.port import EventLogUnavailable
+from promontory.matchmaking.domain import Made, Proposal
+from promontory.matchmaking.ports import CreationRefused, Rules, Tables, Tickets
+from promontory.runtime import clock, metrics
+from promontory.runtime.errors import Refusal
+
+log = structlog.get_logger()
+
+LONGEST_BACK_OFF_SECONDS = 60
+
+
+class Creation:
+    """Gets matches made. The proposal's id names the creation: however often it is tried, there is one match."""
+
+    def __init__(self, rules: Rules, *, tickets: Tickets, tables: Tables) -> None:
+        self._rules, self._tickets, self._tables = rules, tickets, tables
+
+    async def complete(self, proposal: Proposal) -> Made:
+        """Return the proposal's match, recorded with its tickets or its table.
+
+        Raises:
+            CreationRefused: the rules service refuses it for good.
+            Refusal: `PEER_UNAVAILABLE`; repeat it.
+        """
+        made = await self._rules.create_match(proposal)
+        record = self._tickets.assign if proposal.pool else self._tables.start
+        if await record(proposal, made):
+            _tell(proposal, made)
+        return made
+
+    async def attempt(self, proposal: Proposal) -> None:
+        """Complete the proposal if it can be done now; give its tickets back if it can never be."""
+        try:
+            await self.complete(proposal)
+        except CreationRefused as error:
+            await self._give_back(proposal, error)
+        except (Refusal, EventLogUnavailable) as error:
+            log.warning("creation_delayed", proposal=proposal.id, game=proposal.game, cause=str(error))
+
+    async def _give_back(self, proposal: Proposal, error: CreationRefused) -> None:
+        log.error("creation_refused", proposal=proposal.id, game=proposal.game, code=error.code, reason=error.reason)
+        if not proposal.pool:
+            return
+        back_off_seconds = min(2**proposal.refusals, LONGEST_BACK_OFF_SECONDS)
+        try:
+            await self._tickets.release(proposal, retry_at_ms=clock.now_ms() + 1000 * back_off_seconds)
+        except EventLogUnavailable as outage:
+            log.warning("release_delayed", proposal=proposal.id, cause=str(outage))
+        else:
+            metrics.TICKETS.labels(pool=proposal.pool, event="released").inc(len(proposal.tickets))
+
+
+def _tell(proposal: Proposal, made: Made) -> None:
+    waits = [(made.created_ms - place.since_ms) / 1000 for place in proposal.places if place.ticket]
+    for wait in waits:
+        metrics.TICKET_WAIT_SECONDS.labels(pool=proposal.pool).observe(max(0.0, wait))
+    if waits:
+        metrics.TICKETS.labels(pool=proposal.pool, event="assigned").inc(len(waits))
+    log.info(
+        "match_made",
+        match_id=made.match_id,
+        game=proposal.game,
+        pool=proposal.pool,
+        proposal=proposal.id,
+        longest_wait_seconds=round(max(waits, default=0.0), 3),
+        rating_gap=round(proposal.rating_gap, 1),
+        house_bots=sum(bool(place.entrant.policy) for place in proposal.places),
+    )

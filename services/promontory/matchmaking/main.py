@@ -1,0 +1,73 @@
+"""Builds the matchmaking process and serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
+from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.eventlog.redis_server import check_policy, connect
+from promontory.games import registry
+from promontory.matchmaking.changes import Changes
+from promontory.matchmaking.creation import Creation
+from promontory.matchmaking.lobby import Lobby
+from promontory.matchmaking.matcher import Matcher, Pace
+from promontory.matchmaking.pools import Pools, load_pools, served_pools
+from promontory.matchmaking.ratings import HouseRatings, RatingsClient
+from promontory.matchmaking.redis_tables import RedisTables
+from promontory.matchmaking.redis_tickets import RedisTickets, Server
+from promontory.matchmaking.rules_client import RulesClient
+from promontory.matchmaking.servicer import LobbyServicer, MatchmakingServicer
+from promontory.matchmaking.usecases import Queues
+from promontory.runtime.identity import ServiceIdentity, load_key
+from promontory.runtime.peers import Peer
+from promontory.runtime.server import Service, serve
+from promontory.runtime.settings import MatchmakingSettings, targets
+
+SCOPES = frozenset({"match:create"})
+
+
+async def main(settings: MatchmakingSettings) -> None:
+    """Serve matchmaking and the lobby until told to stop.
+
+    Raises `PoolsError`, `UnsafeServer` or `LibraryMissing` if it cannot start.
+    """
+    addresses = targets(settings.rules_targets)
+    pools = served_pools(load_pools(settings.pools_file), frozenset(addresses))
+    connections = connect(settings.redis_url)
+    server = Server(connections.commands, blocking=connections.blocking)
+    await check_policy(connections.commands, require_aof=settings.require_aof)
+    await server.start()
+    identity = ServiceIdentity(load_key(settings.service_key_file), "matchmaking", SCOPES)
+    peers = {game: Peer(target, identity) for game, target in addresses.items()}
+    scoring = Peer(settings.scoring_target, identity)
+    service = build(settings, pools, server, rules=peers, scoring=scoring)
+    closing = [*(peer.close for peer in peers.values()), scoring.close, connections.aclose]
+    await serve(replace(service, close=closing), settings)
+
+
+def build(
+    settings: MatchmakingSettings, pools: Pools, server: Server, *, rules: Mapping[str, Peer], scoring: Peer
+) -> Service:
+    """Return the service with everything it is made of."""
+    retention_seconds, lease_seconds = settings.ticket_retention_seconds, settings.proposal_lease_seconds
+    tickets = RedisTickets(server, retention_seconds=retention_seconds)
+    tables = RedisTables(server, retention_seconds=retention_seconds)
+    ratings = RatingsClient(scoring)
+    creation = Creation(RulesClient(rules), tickets=tickets, tables=tables)
+    bots = HouseRatings(pools, ratings)
+    pace = Pace(interval_seconds=settings.matching_interval_seconds, lease_seconds=lease_seconds)
+    matcher = Matcher(pools, tickets, creation=creation, bots=bots, pace=pace)
+    changes = Changes(tickets, pools, on_change=matcher.ring)
+    queues = Queues(pools, tickets, ratings=ratings, changes=changes, most_open=settings.max_open_tickets)
+    seats = {game: registry.game(game).seats for game in rules}
+    lobby = Lobby(tables, creation, seats=seats, lease_seconds=lease_seconds)
+    return Service(
+        servicers=[
+            (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues)),
+            (lobby_pb.DESCRIPTOR.services_by_name["LobbyService"], LobbyServicer(lobby)),
+        ],
+        beside=[changes.run(), matcher.run(), bots.run()],
+        drain=[changes.close, matcher.drain],
+    )

@@ -1,0 +1,133 @@
+"""The matcher: pairs on arrival and at intervals, claims atomically, and completes what a replica left unfinished."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from promontory.eventlog.port import EventLogUnavailable
+from promontory.matchmaking.creation import Creation
+from promontory.matchmaking.domain import Pool, Proposal, Ticket
+from promontory.matchmaking.pairing import Group, RatedBot, pair
+from promontory.matchmaking.pools import Pools
+from promontory.matchmaking.ports import Tickets
+from promontory.runtime import clock, metrics
+
+log = structlog.get_logger()
+
+REREAD_SECONDS = 5.0
+OVERDUE_PROPOSALS = 64
+LAST_CREATIONS_SECONDS = 5.0
+
+Bots = Callable[[Pool], Sequence[RatedBot]]
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How often pools are matched, and how long whoever claimed tickets may take to get their match made."""
+
+    interval_seconds: float
+    lease_seconds: float
+
+
+class Matcher:
+    """Matches the tickets of `pools`. Any number of matchers may do so side by side: a claim takes all or nothing."""
+
+    def __init__(self, pools: Pools, tickets: Tickets, *, creation: Creation, bots: Bots, pace: Pace) -> None:
+        self._pools, self._tickets, self._creation, self._bots, self._pace = pools, tickets, creation, bots, pace
+        self._queues: dict[str, Sequence[Ticket]] = {}
+        self._read_at: dict[str, float] = {}
+        self._stale = set(pools)
+        self._bell = asyncio.Event()
+        self._creations: dict[str, asyncio.Task[None]] = {}
+        self._stopping = False
+
+    def ring(self, pool: str) -> None:
+        """Match `pool` now: its queue has changed."""
+        self._stale.add(pool)
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Match, and complete overdue proposals, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._match_on_and_on())
+            group.create_task(self._recover_on_and_on())
+
+    async def _match_on_and_on(self) -> None:
+        """Match pools that have changed at once, and all of them at every interval: windows widen."""
+        round_at = clock.monotonic()
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._bell.wait(), max(0.0, round_at - clock.monotonic()))
+            self._bell.clear()
+            is_round = clock.monotonic() >= round_at
+            if is_round:
+                round_at = clock.monotonic() + self._pace.interval_seconds
+            for pool in self._pools.values():
+                if is_round or pool.id in self._stale:
+                    await self._survive(self.match(pool))
+
+    async def _recover_on_and_on(self) -> None:
+        while True:
+            await self._survive(self.recover())
+            await asyncio.sleep(self._pace.lease_seconds / 4)
+
+    async def _survive(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except EventLogUnavailable as error:
+            log.warning("matching_delayed", cause=str(error))
+            await asyncio.sleep(self._pace.interval_seconds)
+
+    async def match(self, pool: Pool) -> None:
+        """Pair the tickets that wait in `pool`, and claim the groups."""
+        queue = await self._queue(pool.id)
+        groups = () if self._stopping else pair(pool, queue, clock.now_ms(), self._bots(pool))
+        await asyncio.gather(*(self._propose(pool, group) for group in groups))
+
+    async def _queue(self, pool: str) -> Sequence[Ticket]:
+        """Return the pool's queue, read again if it has changed, or a while ago."""
+        now = clock.monotonic()
+        if pool in self._stale or now > self._read_at.get(pool, 0.0) + REREAD_SECONDS:
+            self._read_at[pool] = 0.0
+            self._stale.discard(pool)
+            self._queues[pool], self._read_at[pool] = await self._tickets.waiting(pool), now
+            metrics.TICKETS_OPEN.labels(pool=pool).set(len(self._queues[pool]))
+        return self._queues[pool]
+
+    async def _propose(self, pool: Pool, group: Group) -> None:
+        """Claim the tickets of `group`; if all still wait, get their match made in the background."""
+        proposal = Proposal(
+            id=f"pr-{secrets.token_hex(16)}",
+            pool=pool.id,
+            game=pool.game,
+            rated=pool.rated,
+            draw_start=pool.draw_start,
+            places=group,
+        )
+        self._stale.add(pool.id)
+        if await self._tickets.claim(proposal, lease_seconds=self._pace.lease_seconds):
+            self._begin(proposal)
+
+    async def recover(self) -> None:
+        """Take up proposals that nobody has completed in time."""
+        limit = 0 if self._stopping else OVERDUE_PROPOSALS
+        for proposal in await self._tickets.take_overdue(limit=limit, lease_seconds=self._pace.lease_seconds):
+            log.warning("proposal_overdue", proposal=proposal.id, pool=proposal.pool)
+            self._begin(proposal)
+
+    def _begin(self, proposal: Proposal) -> None:
+        if proposal.id not in self._creations:
+            task = asyncio.create_task(self._creation.attempt(proposal))
+            self._creations[proposal.id] = task
+            task.add_done_callback(lambda _: self._creations.pop(proposal.id))
+
+    async def drain(self) -> None:
+        """Claim no more, and finish what was begun; what takes too long another replica takes up."""
+        self._stopping = True
+        if self._creations:
+            await asyncio.wait(self._creations.values(), timeout=LAST_CREATIONS_SECONDS)

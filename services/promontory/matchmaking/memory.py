@@ -1,0 +1,218 @@
+"""Tickets, proposals and tables in this process's memory: for tests, and for reading what the ports promise."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from promontory.matchmaking.domain import (
+    Assignment,
+    Entrant,
+    Made,
+    MatchEntry,
+    Proposal,
+    Table,
+    Ticket,
+    TicketState,
+    entries,
+)
+from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TableFull, TooManyOpen
+
+LONGEST_LEASE = 4
+
+
+class Memory:
+    """What `MemoryTickets` and `MemoryTables` share; `clock` gives ms since the epoch."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.tickets: dict[str, Ticket] = {}
+        self.proposals: dict[str, Proposal] = {}
+        self.tables: dict[str, Table] = {}
+        self.due: dict[str, float] = {}
+        self.tries: dict[str, int] = {}
+        self.lists: dict[str, list[tuple[int, MatchEntry]]] = {}
+        self.feed: list[Change] = []
+        self.grown = asyncio.Condition()
+        self._listed = 0
+
+    def lease(self, name: str, seconds: float) -> None:
+        """Expect the proposal `name` to be made within `seconds`."""
+        self.due[name] = self.clock() + seconds * 1000
+
+    def settle(self, name: str) -> None:
+        """Forget the proposal `name`."""
+        self.proposals.pop(name, None)
+        self.due.pop(name, None)
+        self.tries.pop(name, None)
+
+    def list(self, proposal: Proposal, made: Made) -> None:
+        """Put the match into its players' lists."""
+        for entry in filter(None, entries(proposal, made)):
+            self._listed += 1
+            self.lists.setdefault(entry.players[entry.seat], []).append((self._listed, entry))
+
+    async def note(self, pool: str, *tickets: str) -> None:
+        """Tell of a change."""
+        self.feed.append(Change(pool, tickets))
+        async with self.grown:
+            self.grown.notify_all()
+
+
+class MemoryTickets:
+    """The port `Tickets` in memory. Tickets that are over are kept."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
+        """Return `ticket`, put into its pool's queue; see `Tickets.create`."""
+        known = self._memory.tickets.get(ticket.id)
+        if known is not None:
+            if known.fingerprint != ticket.fingerprint:
+                raise RequestIdReused(ticket.id)
+            return known
+        player = ticket.entrant.player
+        held = [each for each in self._memory.tickets.values() if each.entrant.player == player and not each.is_over]
+        for each in held:
+            if each.pool == ticket.pool:
+                raise AlreadyOpen(each.id)
+        if len(held) >= most_open:
+            raise TooManyOpen(player)
+        await self._keep(ticket)
+        return ticket
+
+    async def _keep(self, *tickets: Ticket) -> None:
+        self._memory.tickets |= {ticket.id: ticket for ticket in tickets}
+        await self._memory.note(tickets[0].pool, *(ticket.id for ticket in tickets))
+
+    async def find(self, ticket: str) -> Ticket | None:
+        """Return a ticket, or None."""
+        return self._memory.tickets.get(ticket)
+
+    async def cancel(self, ticket: str) -> Ticket | None:
+        """Cancel a ticket if it waits; see `Tickets.cancel`."""
+        found = self._memory.tickets.get(ticket)
+        if found and found.state is TicketState.WAITING:
+            await self._keep(msgspec.structs.replace(found, state=TicketState.CANCELLED))
+        return self._memory.tickets.get(ticket)
+
+    async def waiting(self, pool: str) -> Sequence[Ticket]:
+        """Return the tickets that wait in `pool`."""
+        found = self._memory.tickets.values()
+        return [each for each in found if each.pool == pool and each.state is TicketState.WAITING]
+
+    async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
+        """Return how many tickets wait in each of `pools`."""
+        return [len(await self.waiting(pool)) for pool in pools]
+
+    async def claim(self, proposal: Proposal, *, lease_seconds: float) -> bool:
+        """Move all of the proposal's tickets out of the queue, or none; see `Tickets.claim`."""
+        if proposal.id in self._memory.proposals:
+            return True
+        tickets = [self._memory.tickets.get(ticket) for ticket in proposal.tickets]
+        found = [each for each in tickets if each and each.state is TicketState.WAITING]
+        if len(found) < len(tickets):
+            return False
+        self._memory.proposals[proposal.id] = proposal
+        self._memory.lease(proposal.id, lease_seconds)
+        await self._keep(*(msgspec.structs.replace(each, state=TicketState.PROPOSED) for each in found))
+        return True
+
+    async def assign(self, proposal: Proposal, made: Made) -> bool:
+        """Give the proposal's tickets the match; see `Tickets.assign`."""
+        if proposal.id not in self._memory.proposals:
+            return False
+        self._memory.settle(proposal.id)
+        self._memory.list(proposal, made)
+        seats = [(seat, place.ticket) for seat, place in enumerate(proposal.places) if place.ticket]
+        await self._keep(*(self._assigned(ticket, made, seat) for seat, ticket in seats))
+        return True
+
+    def _assigned(self, ticket: str, made: Made, seat: int) -> Ticket:
+        found, assignment = self._memory.tickets[ticket], Assignment(made.service, made.match_id, seat)
+        return msgspec.structs.replace(found, state=TicketState.ASSIGNED, assignment=assignment)
+
+    async def release(self, proposal: Proposal, *, retry_at_ms: int) -> bool:
+        """Put the proposal's tickets back into the queue; see `Tickets.release`."""
+        if proposal.id not in self._memory.proposals:
+            return False
+        self._memory.settle(proposal.id)
+        again = {"state": TicketState.WAITING, "refusals": proposal.refusals + 1, "retry_at_ms": retry_at_ms}
+        await self._keep(*(msgspec.structs.replace(self._memory.tickets[each], **again) for each in proposal.tickets))
+        return True
+
+    async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
+        """Return proposals whose lease ended without a match; see `Tickets.take_overdue`."""
+        now = self._memory.clock()
+        names = sorted((name for name, end in self._memory.due.items() if end <= now), key=self._memory.due.__getitem__)
+        for name in names[:limit]:
+            self._memory.tries[name] = self._memory.tries.get(name, 0) + 1
+            self._memory.lease(name, lease_seconds * min(self._memory.tries[name], LONGEST_LEASE))
+        return [self._proposal(name) for name in names[:limit]]
+
+    def _proposal(self, name: str) -> Proposal:
+        found = self._memory.proposals.get(name)
+        return found or self._memory.tables[name].proposal()
+
+    async def feed_end(self) -> str:
+        """Return the cursor after which all changes from now on come."""
+        return str(len(self._memory.feed))
+
+    async def feed(self, cursor: str) -> tuple[str, Sequence[Change]]:
+        """Return the changes after `cursor`; see `Tickets.feed`."""
+        async with self._memory.grown:
+            await self._memory.grown.wait_for(lambda: len(self._memory.feed) > int(cursor))
+        return await self.feed_end(), self._memory.feed[int(cursor) :]
+
+
+class MemoryTables:
+    """The port `Tables` in memory. Tables are kept."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def open(self, table: Table) -> Table:
+        """Return `table`, opened; see `Tables.open`."""
+        known = self._memory.tables.setdefault(table.id, table)
+        if known.fingerprint != table.fingerprint:
+            raise RequestIdReused(table.id)
+        return known
+
+    async def find(self, table: str) -> Table | None:
+        """Return a table, or None."""
+        return self._memory.tables.get(table)
+
+    async def find_invited(self, invite_code: str) -> Table | None:
+        """Return the table with the invite code, or None."""
+        return next((table for table in self._memory.tables.values() if table.invite_code == invite_code), None)
+
+    async def join(self, table: str, guest: Entrant, *, lease_seconds: float) -> Table | None:
+        """Give `guest` the next seat; see `Tables.join`."""
+        found = self._memory.tables.get(table)
+        if found is None or any(each.player == guest.player for each in found.guests):
+            return found
+        if found.is_full:
+            raise TableFull(table)
+        joined = msgspec.structs.replace(found, guests=(*found.guests, guest))
+        self._memory.tables[table] = joined
+        if joined.is_full:
+            self._memory.lease(table, lease_seconds)
+        return joined
+
+    async def start(self, proposal: Proposal, made: Made) -> bool:
+        """Give the full table its match; see `Tables.start`."""
+        found = self._memory.tables.get(proposal.id)
+        if found is None or found.made:
+            return False
+        self._memory.tables[found.id] = msgspec.structs.replace(found, made=made)
+        self._memory.settle(found.id)
+        self._memory.list(proposal, made)
+        return True
+
+    async def matches(self, player: str, *, before: int | None, limit: int) -> Sequence[tuple[int, MatchEntry]]:
+        """Return a page of the player's list, the newest first; see `Tables.matches`."""
+        newest_first = reversed(self._memory.lists.get(player, []))
+        return [row for row in newest_first if before is None or row[0] < before][:limit]

@@ -1,0 +1,192 @@
+"""Tickets and proposals in a Redis 7 or Valkey server; every change is one call of a server-side function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from redis.asyncio import Redis
+
+from promontory.eventlog.functions import Library, packaged_library, verify_library
+from promontory.eventlog.redis_calls import Caller
+from promontory.matchmaking.domain import Assignment, Entrant, Made, Proposal, Table, Ticket, TicketState, entries
+from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+
+ATTEMPTS = 3
+DEADLINE_SECONDS = 4.0
+BLOCK_MS = 5_000
+FEED_PAGE_NOTES = 500
+_TAG = "{mm}"
+_FIELDS = ("body", "state", "refusals", "retry", "assignment")
+
+DUE, TRIES, FEED, NUMBER = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "n"))
+_decode_ticket = msgspec.json.Decoder(Ticket).decode
+
+
+def matchmaking_library() -> Library:
+    """Return the library of functions that matchmaking calls."""
+    return packaged_library("matchmaking", "promontory.matchmaking", "matchmaking.lua")
+
+
+def key(kind: str, name: str) -> str:
+    """Return the key of the `kind` that matchmaking.lua lists, for `name`."""
+    return f"{_TAG}:{kind}:{name}"
+
+
+class Server:
+    """Calls matchmaking's functions, and commands that are safe to repeat."""
+
+    def __init__(self, client: Redis, *, blocking: Redis) -> None:
+        self._client, self._library = client, matchmaking_library()
+        self._caller = Caller(client, attempts=ATTEMPTS, deadline_seconds=DEADLINE_SECONDS)
+        self._blocking = Caller(blocking, attempts=ATTEMPTS, deadline_seconds=DEADLINE_SECONDS)
+        self.command, self.pipeline, self.wait = self._caller.command, self._caller.pipeline, self._blocking.command
+
+    async def start(self) -> None:
+        """Return if the server has the functions, else raise `functions.LibraryMissing`."""
+        await self._caller.call(lambda: verify_library(self._client, self._library))
+
+    async def function(self, name: str, keys: Sequence[str], *arguments: Any) -> Any:
+        """Return what the function `name` answers."""
+        return await self.command("FCALL", self._library.function(name), len(keys), *keys, *arguments)
+
+    async def does(self, name: str, keys: Sequence[str], *arguments: Any) -> bool:
+        """Return whether the function `name` did now what it is for."""
+        reply: list[bytes] = await self.function(name, keys, *arguments)
+        return reply == [b"OK"]
+
+
+class RedisTickets:
+    """The port `Tickets`; tickets that are over are kept for `retention_seconds`."""
+
+    def __init__(self, server: Server, *, retention_seconds: float) -> None:
+        self._server, self._retention_ms = server, int(retention_seconds * 1000)
+
+    async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
+        """Return `ticket`, put into its pool's queue; see `Tickets.create`."""
+        keys = (key("t", ticket.id), key("o", ticket.entrant.player), key("w", ticket.pool), FEED)
+        body = msgspec.json.encode(ticket)
+        reply = await self._server.function("create", keys, ticket.id, ticket.pool, ticket.fingerprint, body, most_open)
+        match reply:
+            case [b"OK"]:
+                return ticket
+            case [b"KNOWN"]:
+                return await self.find(ticket.id) or ticket
+            case [b"OPEN", open_ticket]:
+                raise AlreadyOpen(open_ticket.decode())
+            case [b"LIMIT"]:
+                raise TooManyOpen(ticket.entrant.player)
+        raise RequestIdReused(ticket.id)
+
+    async def find(self, ticket: str) -> Ticket | None:
+        """Return a ticket, or None."""
+        fields = await self._server.command("HMGET", key("t", ticket), *_FIELDS)
+        return _ticket(*fields) if fields[0] else None
+
+    async def cancel(self, ticket: str) -> Ticket | None:
+        """Cancel a ticket if it waits; see `Tickets.cancel`."""
+        found = await self.find(ticket)
+        if found is None or found.is_over:
+            return found
+        keys = (key("t", ticket), key("o", found.entrant.player), key("w", found.pool), FEED)
+        await self._server.function("cancel", keys, ticket, found.pool, self._retention_ms)
+        return await self.find(ticket)
+
+    async def waiting(self, pool: str) -> Sequence[Ticket]:
+        """Return the tickets that wait in `pool`."""
+        return [_queued(row) for row in await self._server.command("HVALS", key("w", pool))]
+
+    async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
+        """Return how many tickets wait in each of `pools`."""
+        return await self._server.pipeline(*(("HLEN", key("w", pool)) for pool in pools))
+
+    async def claim(self, proposal: Proposal, *, lease_seconds: float) -> bool:
+        """Move all of the proposal's tickets out of the queue, or none; see `Tickets.claim`."""
+        tickets = proposal.tickets
+        keys = (DUE, key("x", proposal.id), key("w", proposal.pool), FEED, *(key("t", ticket) for ticket in tickets))
+        body, lease_ms = msgspec.json.encode(proposal), int(lease_seconds * 1000)
+        arguments = (proposal.id, body, proposal.pool, lease_ms, ",".join(tickets), *tickets)
+        return await self._server.does("claim", keys, *arguments)
+
+    async def assign(self, proposal: Proposal, made: Made) -> bool:
+        """Give the proposal's tickets the match; see `Tickets.assign`."""
+        seated = [(seat, place) for seat, place in enumerate(proposal.places) if place.ticket]
+        lists, rows = match_lists(proposal, made)
+        keys = (
+            *(DUE, TRIES, key("x", proposal.id), NUMBER, FEED),
+            *(name for _, place in seated for name in (key("t", place.ticket), key("o", place.entrant.player))),
+            *lists,
+        )
+        found = [msgspec.json.encode(Assignment(made.service, made.match_id, seat)) for seat, _ in seated]
+        first = (proposal.id, proposal.pool, self._retention_ms, ",".join(proposal.tickets), len(found))
+        return await self._server.does("assign", keys, *first, *found, *rows)
+
+    async def release(self, proposal: Proposal, *, retry_at_ms: int) -> bool:
+        """Put the proposal's tickets back into the queue; see `Tickets.release`."""
+        tickets = proposal.tickets
+        keys = (DUE, TRIES, key("x", proposal.id), key("w", proposal.pool), FEED, *(key("t", each) for each in tickets))
+        first = (proposal.id, proposal.pool, ",".join(tickets), proposal.refusals + 1, retry_at_ms)
+        return await self._server.does("release", keys, *first, *tickets)
+
+    async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
+        """Return proposals whose lease ended without a match; see `Tickets.take_overdue`."""
+        names = await self._server.function("overdue", (DUE, TRIES), limit, int(lease_seconds * 1000))
+        found = [await self._proposal(name.decode()) for name in names]
+        return [proposal for proposal in found if proposal]
+
+    async def _proposal(self, name: str) -> Proposal | None:
+        body, table = await self._server.pipeline(("HGET", key("x", name), "body"), ("HGETALL", key("b", name)))
+        if body:
+            return msgspec.json.decode(body, type=Proposal)
+        return table_of(table).proposal() if table else None
+
+    async def feed_end(self) -> str:
+        """Return the cursor after which all changes from now on come."""
+        last = await self._server.command("XREVRANGE", FEED, "+", "-", "COUNT", 1)
+        return last[0][0].decode() if last else "0-0"
+
+    async def feed(self, cursor: str) -> tuple[str, Sequence[Change]]:
+        """Return the changes after `cursor`; see `Tickets.feed`."""
+        reply = await self._server.wait("XREAD", "COUNT", FEED_PAGE_NOTES, "BLOCK", BLOCK_MS, "STREAMS", FEED, cursor)
+        page = reply[0][1] if reply else ()
+        changes = [Change(fields[b"p"].decode(), tuple(fields[b"t"].decode().split(","))) for _, fields in page]
+        return (page[-1][0].decode() if page else cursor), changes
+
+
+def match_lists(proposal: Proposal, made: Made) -> tuple[list[str], list[bytes]]:
+    """Return the lists of matches that `made` goes into, and what it adds to each."""
+    found = [
+        (key("m", player), msgspec.json.encode(entry))
+        for player, entry in zip(proposal.players, entries(proposal, made), strict=True)
+        if entry
+    ]
+    return [name for name, _ in found], [row for _, row in found]
+
+
+def table_of(row: Any) -> Table:
+    """Return the table in a `b` hash."""
+    fields = dict(zip(row[::2], row[1::2], strict=True)) if isinstance(row, list) else row
+    table = msgspec.json.decode(fields[b"body"], type=Table)
+    rows = [fields[f"guest:{seat}".encode()] for seat in range(int(fields[b"taken"]))]
+    guests = tuple(msgspec.json.decode(guest, type=Entrant) for guest in rows)
+    made = msgspec.json.decode(fields[b"made"], type=Made) if b"made" in fields else None
+    return msgspec.structs.replace(table, guests=guests, made=made)
+
+
+def _ticket(body: bytes, state: bytes, refusals: bytes | None, retry: bytes | None, assignment: bytes | None) -> Ticket:
+    return msgspec.structs.replace(
+        _decode_ticket(body),
+        state=TicketState(state.decode()),
+        refusals=int(refusals or 0),
+        retry_at_ms=int(retry or 0),
+        assignment=msgspec.json.decode(assignment, type=Assignment) if assignment else None,
+    )
+
+
+def _queued(row: bytes) -> Ticket:
+    refusals, retry, body = row.split(b"|", 2)
+    ticket = _decode_ticket(body)
+    if refusals == b"0":
+        return ticket
+    return msgspec.structs.replace(ticket, refusals=int(refusals), retry_at_ms=int(retry))

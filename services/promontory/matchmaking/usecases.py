@@ -1,0 +1,183 @@
+"""What players and services can do with tickets."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from promontory.matchmaking.changes import Changes
+from promontory.matchmaking.domain import NEW_PLAYER_POINTS, Entrant, Pool, Ticket, TicketState, derived_id
+from promontory.matchmaking.pools import PLAYER_ID, Pools
+from promontory.matchmaking.ports import AlreadyOpen, Ratings, RequestIdReused, Tickets, TooManyOpen
+from promontory.runtime import clock, metrics
+from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.identity import Caller
+
+RESEND_SECONDS = 5.0
+RETRY_LIMIT_SECONDS = 5
+MOST_ENTROPY_BYTES = 32
+_REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ticket is created from; `house_bot` names the house bot to enter instead of the caller."""
+
+    request_id: str
+    pool: str
+    entropy: bytes = b""
+    house_bot: str = ""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A ticket, its pool (None if it is served no longer), and how many others wait in it at `now_ms`."""
+
+    ticket: Ticket
+    pool: Pool | None
+    others_waiting: int
+    now_ms: int
+
+
+class Queues:
+    """The use cases of tickets; a player may have `most_open` that are not over."""
+
+    def __init__(self, pools: Pools, tickets: Tickets, *, ratings: Ratings, changes: Changes, most_open: int) -> None:
+        self._pools, self._tickets, self._ratings = pools, tickets, ratings
+        self._changes, self._most_open = changes, most_open
+
+    async def pools(self) -> Sequence[tuple[Pool, int]]:
+        """Return the pools in the order of the configuration, each with the number of tickets that wait."""
+        return list(zip(self._pools.values(), await self._tickets.count_waiting(tuple(self._pools)), strict=True))
+
+    async def create(self, caller: Caller, wish: Wish) -> Standing:
+        """Enter the caller, or a house bot, into a pool's queue; the same wish again finds the same ticket."""
+        pool = self._pool(wish.pool)
+        entrant = _entrant(caller, pool, wish)
+        ticket = derived_id("tk", caller.subject, checked_request_id(wish.request_id))
+        fingerprint = fingerprint_of(pool.id, entrant)
+        found = await self._tickets.find(ticket)
+        if found is None:
+            found = await self._enter(pool, entrant, ticket, fingerprint=fingerprint)
+        if found.fingerprint != fingerprint:
+            raise request_id_reused()
+        return await self._standing(found)
+
+    async def _enter(self, pool: Pool, entrant: Entrant, ticket: str, *, fingerprint: str) -> Ticket:
+        rating = await self._ratings.points(pool.id, entrant.player) if pool.rated else NEW_PLAYER_POINTS
+        wanted = Ticket(
+            id=ticket,
+            pool=pool.id,
+            entrant=entrant,
+            rating=rating,
+            created_ms=clock.now_ms(),
+            fingerprint=fingerprint,
+        )
+        try:
+            created = await self._tickets.create(wanted, most_open=self._most_open)
+        except RequestIdReused as error:
+            raise request_id_reused() from error
+        except AlreadyOpen as error:
+            text = f"the player waits in {pool.id} already"
+            metadata = {"ticketId": error.ticket, "pool": pool.id}
+            raise Refusal(Kind.EXISTS, "TICKET_OPEN", text, metadata=metadata) from error
+        except TooManyOpen as error:
+            raise self._too_many() from error
+        if created is wanted:
+            metrics.TICKETS.labels(pool=pool.id, event="created").inc()
+        return created
+
+    async def find(self, caller: Caller, ticket: str) -> Standing:
+        """Return a ticket of the caller's."""
+        return await self._standing(await self._own(caller, ticket))
+
+    async def watch(self, caller: Caller, ticket: str) -> AsyncIterator[Standing]:
+        """Yield a ticket of the caller's as it is, when it changes, and every few seconds, until it is over."""
+        with self._changes.watching(ticket) as bell:
+            standing = await self.find(caller, ticket)
+            yield standing
+            while not standing.ticket.is_over:
+                await bell.wait(RESEND_SECONDS)
+                standing = await self.find(caller, ticket)
+                yield standing
+
+    async def cancel(self, caller: Caller, ticket: str) -> Standing:
+        """Take a waiting ticket of the caller's out of the queue."""
+        before = await self._own(caller, ticket)
+        after = await self._tickets.cancel(ticket) or before
+        if after.state is not TicketState.CANCELLED:
+            text = f"the ticket is {after.state.value}"
+            metadata = {"state": after.state.value, "ticketId": ticket}
+            raise Refusal(Kind.FORBIDDEN_NOW, "TICKET_NOT_WAITING", text, metadata=metadata)
+        if before.state is not after.state:
+            metrics.TICKETS.labels(pool=after.pool, event="cancelled").inc()
+        return await self._standing(after)
+
+    async def _own(self, caller: Caller, ticket: str) -> Ticket:
+        found = await self._tickets.find(ticket)
+        if found is None:
+            raise Refusal(Kind.NOT_FOUND, "TICKET_NOT_FOUND", "no such ticket", metadata={"ticketId": ticket})
+        if caller.subject != found.entrant.player and "pool:house" not in caller.scopes:
+            text = "the ticket belongs to another player"
+            raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", text, metadata={"ticketId": ticket})
+        return found
+
+    async def _standing(self, ticket: Ticket) -> Standing:
+        waiting = 0 if ticket.is_over else (await self._tickets.count_waiting((ticket.pool,)))[0]
+        others = waiting - (ticket.state is TicketState.WAITING)
+        return Standing(ticket, self._pools.get(ticket.pool), max(0, others), clock.now_ms())
+
+    def _pool(self, pool: str) -> Pool:
+        if pool not in self._pools:
+            text = f"no pool {pool!r}; there are {', '.join(self._pools)}"
+            raise Refusal(Kind.NOT_FOUND, "POOL_NOT_FOUND", text, metadata={"pool": pool})
+        return self._pools[pool]
+
+    def _too_many(self) -> Refusal:
+        text = f"the player has {self._most_open} open tickets, the most allowed"
+        metadata = {"limit": self._most_open, "retrySeconds": RETRY_LIMIT_SECONDS}
+        return Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata=metadata)
+
+
+def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:
+    if not wish.house_bot:
+        caller.require("pool:join")
+        if pool.bot(caller.subject):
+            raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", "the player id belongs to a house bot")
+        return checked_player(caller, wish.entropy)
+    caller.require("pool:house")
+    bot = pool.bot(wish.house_bot)
+    if bot is None:
+        raise malformed("house_bot", f"{pool.id} has no such house bot")
+    if wish.entropy:
+        raise malformed("client_entropy", "house bots bring none")
+    return Entrant(bot.player, bot.policy)
+
+
+def checked_player(caller: Caller, entropy: bytes) -> Entrant:
+    """Return the caller as a match seats players, with its share in the randomness (`fairness.md` 2.3: 32 bytes)."""
+    if not PLAYER_ID.fullmatch(caller.subject):
+        text = "the token's subject is no player id: 1 to 64 of a-z, 0-9, `_`, `-`, `.`, `:`"
+        raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", text)
+    if len(entropy) > MOST_ENTROPY_BYTES:
+        raise malformed("client_entropy", f"has {len(entropy)} bytes; at most {MOST_ENTROPY_BYTES} are taken")
+    return Entrant(caller.subject, entropy=entropy)
+
+
+def checked_request_id(request_id: str) -> str:
+    """Return `request_id`, or refuse one that is malformed."""
+    if not _REQUEST_ID.fullmatch(request_id):
+        raise malformed("request_id", "is 1 to 128 printable ASCII characters")
+    return request_id
+
+
+def fingerprint_of(*content: object) -> str:
+    """Return what stands for the content of a request: equal for equal content only."""
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+
+
+def request_id_reused() -> Refusal:
+    """Return the refusal of a request id that was used with other content."""
+    text = "the request id was used with other content; take a new one"
+    return Refusal(Kind.MALFORMED, "REQUEST_ID_REUSED", text)

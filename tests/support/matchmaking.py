@@ -1,0 +1,72 @@
+"""Pools, tickets, proposals and tables to begin with, ordinary but for what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from promontory.matchmaking.domain import Entrant, HouseBot, Made, Place, Pool, Proposal, Table, Ticket, Window
+
+POOL = "transcontinental.ranked"
+SERVICE = "promontory.api.transcontinental.v1.TranscontinentalService"
+WINDOW = Window(points=100, points_per_second=10, most_points=400)
+NOW_MS = 1_800_000_000_000
+FOREVER_SECONDS = 600.0
+
+
+def pool(**given: Any) -> Pool:
+    """Return a ranked pool for two without house bots."""
+    usual: dict[str, Any] = {"id": POOL, "game": "transcontinental", "seats": 2, "rated": True, "window": WINDOW}
+    return Pool(**(usual | given))
+
+
+def house_bots(*players: str) -> tuple[HouseBot, ...]:
+    """Return greedy house bots."""
+    return tuple(HouseBot(player, "greedy") for player in players)
+
+
+def ticket(player: str, rating: float = 1500.0, *, waited_seconds: float = 0, **given: Any) -> Ticket:
+    """Return `player`'s ticket, called `tk-<player>`, that has waited so long at `NOW_MS`."""
+    usual: dict[str, Any] = {
+        "id": f"tk-{player}",
+        "pool": POOL,
+        "entrant": Entrant(player, entropy=player.encode()),
+        "rating": rating,
+        "created_ms": NOW_MS - round(waited_seconds * 1000),
+        "fingerprint": "content",
+    }
+    return Ticket(**(usual | given))
+
+
+def proposal(tickets: Sequence[Ticket], *fillers: Entrant, id: str = "pr-1") -> Proposal:  # noqa: A002
+    """Return the proposal of a ranked match for `tickets`, and house bots after them."""
+    places = [Place(each.entrant, each.rating, each.id, each.created_ms, each.refusals) for each in tickets]
+    places += [Place(filler) for filler in fillers]
+    return Proposal(id=id, pool=POOL, game="transcontinental", rated=True, draw_start=True, places=tuple(places))
+
+
+def made(match_id: str = "tc-000-match", created_ms: int = NOW_MS) -> Made:
+    """Return what creating a match gives."""
+    return Made(SERVICE, match_id, created_ms)
+
+
+def table(host: str = "ann", **given: Any) -> Table:
+    """Return a table for two that `host` has opened."""
+    usual: dict[str, Any] = {
+        "id": f"tb-{host}",
+        "invite_code": f"CODE{host.upper():4.4}".replace(" ", "X"),
+        "game": "transcontinental",
+        "seats": 2,
+        "draw_start": False,
+        "created_ms": NOW_MS,
+        "fingerprint": "content",
+        "guests": (Entrant(host, entropy=b"\x00\xff"),),
+    }
+    return Table(**(usual | given))
+
+
+def changed(ticket: Ticket, **given: Any) -> Ticket:
+    """Return `ticket` with other content."""
+    return msgspec.structs.replace(ticket, **given)
