@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promontory.client.asynchronous import AsyncClient
-    from promontory.client.blocking import Client
+    from promontory.client.blocking import Client, ForkError
     from promontory.client.endpoints import EndpointError
     from promontory.client.errors import (
         Aborted,
@@ -60,6 +60,7 @@ __all__ = [
     "DeadlineExceeded",
     "EndpointError",
     "FailedPrecondition",
+    "ForkError",
     "Incompatible",
     "Internal",
     "InvalidArgument",
@@ -85,6 +86,7 @@ _HOMES = {
     "AsyncClient": "promontory.client.asynchronous",
     "Client": "promontory.client.blocking",
     "EndpointError": "promontory.client.endpoints",
+    "ForkError": "promontory.client.blocking",
     "MatchSummary": "promontory.client.matches",
     "Timing": "promontory.client.retrying",
     "UnknownGameError": "promontory.games.registry",

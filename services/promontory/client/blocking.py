@@ -32,8 +32,8 @@ class Client:
                 seated.submit(choose(update.view), expected_version=update.version)
         print(update.match.outcome)
 
-    May be used by several threads. The thread of its own starts with the first call; in a forked process the client
-    connects anew, so it may be created before or after a fork.
+    May be used by several threads. The thread of its own starts with the first call, so a client may be created before
+    a fork, but not be open across it: the new process raises `ForkError` then, because gRPC would hang.
     """
 
     def __init__(
@@ -238,14 +238,17 @@ class Seat(Spectator):
         return client.seat(self.game, self.match_id, self.seat)
 
 
+class ForkError(RuntimeError):
+    """The process was forked while a client was open, which gRPC does not survive in the new process."""
+
+
 class _Portal:
-    """The way from other threads to an `AsyncClient` in its loop; made anew in a forked process."""
+    """The way from other threads to an `AsyncClient` in its loop."""
 
     def __init__(self, connect: Callable[[], AsyncClient]) -> None:
         self.client = connect()
         self._connect = connect
         self._loop: LoopThread | None = None
-        self._process = os.getpid()
         self._closed = False
 
     def run(self, call: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
@@ -262,19 +265,35 @@ class _Portal:
         """Close the client and end its loop."""
         self._closed = True
         loop, self._loop = self._loop, None
-        if loop is not None and self._process == os.getpid():
+        if loop is not None and loop.is_usable:
             loop.stop(self.client.close())
+            _forks.open_loops.discard(loop)
 
     def _open(self) -> LoopThread:
         if self._closed:
             raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
-        with _opening:
-            if self._process != os.getpid():
-                self.client, self._loop, self._process = self._connect(), None, os.getpid()
+        with _forks.lock:
+            if _forks.broken:
+                raise ForkError("a client was open when this process was forked; close it before, or spawn processes")
             if self._loop is None:
                 self._loop = LoopThread()
+                _forks.open_loops.add(self._loop)
             return self._loop
 
 
-_opening = threading.Lock()
-os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release)
+class _Forks:
+    """Which loops are open, so that a fork that leaves them behind is noticed in the new process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open_loops: set[LoopThread] = set()
+        self.broken = False
+
+    def begin(self) -> None:
+        """Notice that the new process begins."""
+        self.lock = threading.Lock()
+        self.broken = self.broken or bool(self.open_loops)
+
+
+_forks = _Forks()
+os.register_at_fork(after_in_child=_forks.begin)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from concurrent.futures import CancelledError
@@ -22,14 +24,16 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         self._stopped = False
         self._thread = threading.Thread(target=self._serve, name="promontory-client", daemon=True)
+        self._process = os.getpid()
         self._thread.start()
+        atexit.register(self._halt)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return what `coroutine` returns; an interrupt of the calling thread cancels it.
 
         Raises `ClientClosed` if the thread is stopped before that.
         """
-        if self._stopped:
+        if not self.is_usable:
             coroutine.close()
             raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -50,15 +54,25 @@ class LoopThread:
                 except StopAsyncIteration:
                     return
         finally:
-            if not self._stopped:
+            if self.is_usable:
                 self.run(generator.aclose())
 
     def stop(self, last: Coroutine[Any, Any, None]) -> None:
         """Let what was cancelled come to its end, run `last`, and end the thread."""
         self.run(_after_cancelled(last))
-        self._stopped = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(STOP_SECONDS)
+        atexit.unregister(self._halt)
+        self._halt()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the thread runs in this process; a fork leaves it behind."""
+        return not self._stopped and self._process == os.getpid()
+
+    def _halt(self) -> None:
+        if self.is_usable:
+            self._stopped = True
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(STOP_SECONDS)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)

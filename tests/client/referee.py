@@ -1,0 +1,310 @@
+"""A rules service for Transcontinental that lives in the test, plays by the real rules, and fails as it is told."""
+
+# ruff: noqa: N802 - methods are named as in the protos
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from promontory.api.match.v1 import match_pb2, stream_pb2
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
+from promontory.codec.transcontinental import CODEC
+from promontory.games.fairness import KeyedDraws
+from promontory.games.kernel import fold
+from promontory.games.registry import game
+from promontory.games.transcontinental.events import Event
+from promontory.games.transcontinental.state import State
+from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import caller
+
+SERVICE = pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
+GAME = game("transcontinental")
+NOON = Timestamp(seconds=1_700_000_000)
+UNAVAILABLE = Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", "out of order")
+HANG = object()
+"""A fault: never answer."""
+
+StreamEnd = stream_pb2.StreamEnd
+Cut = tuple[int, Any]
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One commit: the events, and the state after them."""
+
+    events: tuple[Event, ...]
+    state: State
+
+
+class Faults:
+    """What is to go wrong, call by call, and what has been called."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self._before: dict[str, list[Any]] = defaultdict(list)
+        self._after: dict[str, list[Any]] = defaultdict(list)
+        self._cuts: list[Cut] = []
+
+    def refuse(self, method: str, *errors: Any) -> None:
+        """Fail the next calls of `method` before they do anything; None lets one pass, `HANG` never answers."""
+        self._before[method] += errors
+
+    def lose_answer(self, method: str, *errors: Any) -> None:
+        """Do what the next calls of `method` ask for, then fail."""
+        self._after[method] += errors
+
+    def cut(self, *cuts: Cut) -> None:
+        """End the next streams after so many messages: by an error, `HANG`, a `StreamEnd`, or just so (None)."""
+        self._cuts += cuts
+
+    def requests(self, method: str) -> list[Any]:
+        """Return the requests of all calls of `method`, in order."""
+        return [request for name, request in self.calls if name == method]
+
+    @contextmanager
+    def call(self, method: str, request: Any) -> Iterator[None]:
+        """Note a call, and fail it before or after the body as planned."""
+        self.calls.append((method, request))
+        _raise(self._before[method])
+        yield
+        _raise(self._after[method])
+
+    async def hang_if_told(self, method: str) -> None:
+        """Never return if the next call of `method` is not to be answered."""
+        if self._before[method][:1] == [HANG]:
+            self._before[method].pop(0)
+            await asyncio.Event().wait()
+
+    def next_cut(self) -> Cut | None:
+        """Return how the stream that begins now ends, or None if nothing is planned."""
+        return self._cuts.pop(0) if self._cuts else None
+
+
+def _raise(planned: list[Any]) -> None:
+    error = planned.pop(0) if planned else None
+    if error is not None:
+        raise error
+
+
+class Referee:
+    """The servicer: one match, `tc-000-test`, between `ada` (seat 0) and `bob` (seat 1)."""
+
+    match_id = "tc-000-test"
+    players = ("ada", "bob")
+
+    def __init__(self, faults: Faults | None = None, *, heartbeat_seconds: float = 10) -> None:
+        self.faults = faults or Faults()
+        self.commits: list[Recorded] = []
+        self.open_streams = 0
+        self._heartbeat_seconds = heartbeat_seconds
+        self._draws = KeyedDraws(b"test", GAME.name)
+        self._answers: dict[str, tuple[bytes, int]] = {}
+        self._changed = asyncio.Condition()
+        state = GAME.initial(2)
+        self._record(state, GAME.begin(state, self._draws, draw_start=False))
+
+    @property
+    def state(self) -> State:
+        """The state of the match."""
+        return self.commits[-1].state
+
+    @property
+    def version(self) -> int:
+        """The version of the match."""
+        return len(self.commits)
+
+    async def play(self, policy: Callable[[Any, Any], Any], rng: Any, *, until: int) -> None:
+        """Let `policy` act for whoever is to act, until the match is at version `until` or over."""
+        while self.version < until and (seats := GAME.to_act(self.state)):
+            await self._commit(policy(GAME.view(self.state, seats[0]), rng))
+
+    async def GetMatch(self, request: pb.GetMatchRequest, context: Any) -> pb.GetMatchResponse:
+        await self.faults.hang_if_told("GetMatch")
+        with self.faults.call("GetMatch", request):
+            if request.match_id != self.match_id:
+                raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match", metadata={"matchId": "?"})
+            version = request.version or self.version
+            return pb.GetMatchResponse(match=self._match(version), view=self._view(version, _seat(request)))
+
+    async def ListLegalCommands(
+        self, request: pb.ListLegalCommandsRequest, context: Any
+    ) -> pb.ListLegalCommandsResponse:
+        with self.faults.call("ListLegalCommands", request):
+            legal: Any = CODEC.encode_legal(GAME.legal(self.state, request.seat))
+            return pb.ListLegalCommandsResponse(version=self.version, legal=legal)
+
+    async def SubmitCommand(self, request: pb.SubmitCommandRequest, context: Any) -> pb.SubmitCommandResponse:
+        await self.faults.hang_if_told("SubmitCommand")
+        with self.faults.call("SubmitCommand", request):
+            version = await self._submit(request)
+            return pb.SubmitCommandResponse(
+                version=version,
+                events=self._events(version, request.seat),
+                view=self._view(version, request.seat),
+                match=self._match(version),
+            )
+
+    async def PreviewCommand(self, request: pb.PreviewCommandRequest, context: Any) -> pb.PreviewCommandResponse:
+        with self.faults.call("PreviewCommand", request):
+            events = [e for command in request.commands for e in self._decided(command, request.seat)]
+            known: list[Any] = [CODEC.encode_event(event) for event in events if GAME.foreseeable(self.state, event)]
+            return pb.PreviewCommandResponse(version=self.version, events=known, ends_early=len(known) < len(events))
+
+    async def WatchMatch(self, request: pb.WatchMatchRequest, context: Any) -> AsyncIterator[pb.WatchMatchResponse]:
+        with self.faults.call("WatchMatch", request):
+            self.open_streams += 1
+            try:
+                async for message in cut_short(self._watch(request), self.faults.next_cut()):
+                    yield message
+            finally:
+                self.open_streams -= 1
+
+    async def ListMatchEvents(self, request: pb.ListMatchEventsRequest, context: Any) -> pb.ListMatchEventsResponse:
+        with self.faults.call("ListMatchEvents", request):
+            first = int(request.page_token or 1)
+            versions = range(first, min(first + 5, self.version + 1))
+            commits = [pb.Commit(version=v, record_time=NOON, events=self._events(v, _seat(request))) for v in versions]
+            more = versions.stop <= self.version
+            return pb.ListMatchEventsResponse(commits=commits, next_page_token=str(versions.stop) if more else "")
+
+    async def Resign(self, request: pb.ResignRequest, context: Any) -> pb.ResignResponse:
+        with self.faults.call("Resign", request):
+            await self._commit(GAME.resign(request.seat))
+            return pb.ResignResponse(version=self.version, match=self._match(self.version))
+
+    async def ExportMatch(self, request: pb.ExportMatchRequest, context: Any) -> AsyncIterator[pb.ExportMatchResponse]:
+        with self.faults.call("ExportMatch", request):
+            pieces = _each(pb.ExportMatchResponse(chunk=chunk) for chunk in (b"one ", b"two ", b"three"))
+            async for message in cut_short(pieces, self.faults.next_cut()):
+                yield message
+
+    async def CreateMatch(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    async def PlayAutomatically(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    async def _submit(self, request: pb.SubmitCommandRequest) -> int:
+        if caller().subject != self.players[request.seat]:
+            raise Refusal(Kind.NOT_ALLOWED, "SEAT_NOT_YOURS", "the seat is another's", metadata={"seat": request.seat})
+        content = request.SerializeToString(deterministic=True)
+        if request.request_id in self._answers:
+            assert self._answers[request.request_id][0] == content
+            return self._answers[request.request_id][1]
+        if request.HasField("expected_version") and request.expected_version != self.version:
+            metadata = {"currentVersion": self.version}
+            raise Refusal(Kind.CONFLICT, "VERSION_CONFLICT", "the match has moved", metadata=metadata)
+        (message,) = request.commands
+        await self._commit(CODEC.decode_command(message, request.seat))
+        self._answers[request.request_id] = content, self.version
+        return self.version
+
+    async def _commit(self, command: Any) -> None:
+        self._record(self.state, GAME.decide(self.state, command, self._draws))
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _record(self, state: State, events: tuple[Event, ...]) -> None:
+        self.commits.append(Recorded(events, fold(GAME, state, events)))
+
+    def _decided(self, message: Any, seat: int) -> tuple[Event, ...]:
+        return GAME.decide(self.state, CODEC.decode_command(message, seat), self._draws)
+
+    async def _watch(self, request: pb.WatchMatchRequest) -> AsyncIterator[pb.WatchMatchResponse]:
+        seat = _seat(request)
+        sent = request.after_version or self.version
+        if not request.HasField("after_version"):
+            snapshot = pb.Snapshot(match=self._match(sent), view=self._view(sent, seat))
+            yield pb.WatchMatchResponse(snapshot=snapshot)
+        while sent < self.version or GAME.to_act(self.state):
+            if sent < self.version:
+                sent += 1
+                yield pb.WatchMatchResponse(commit=self._commit_of(sent, seat))
+            elif not await self._moved_past(sent):
+                yield pb.WatchMatchResponse(heartbeat=stream_pb2.Heartbeat(version=sent, server_time=NOON))
+        end = StreamEnd(reason=stream_pb2.STREAM_END_REASON_MATCH_CLOSED, version=sent)
+        yield pb.WatchMatchResponse(end=end)
+
+    async def _moved_past(self, version: int) -> bool:
+        try:
+            async with asyncio.timeout(self._heartbeat_seconds), self._changed:
+                await self._changed.wait_for(lambda: self.version > version)
+        except TimeoutError:
+            return False
+        return True
+
+    def _commit_of(self, version: int, seat: int | None) -> pb.Commit:
+        return pb.Commit(
+            version=version,
+            record_time=NOON,
+            events=self._events(version, seat),
+            match=self._match(version),
+            view=self._view(version, seat),
+        )
+
+    def _events(self, version: int, seat: int | None) -> list[Any]:
+        commit = self.commits[version - 1]
+        return [CODEC.encode_event(GAME.redact(commit.state, event, seat)) for event in commit.events]
+
+    def _view(self, version: int, seat: int | None) -> Any:
+        return CODEC.encode_view(GAME.view(self.commits[version - 1].state, seat))
+
+    def _match(self, version: int) -> match_pb2.Match:
+        state = self.commits[version - 1].state
+        outcome = GAME.outcome(state)
+        match = match_pb2.Match(
+            match_id=self.match_id,
+            game=GAME.name,
+            rules_version=GAME.rules_version,
+            data_hash=GAME.data_hash,
+            pool="transcontinental.ranked",
+            rated=True,
+            seats=[
+                match_pb2.Seat(seat=seat, player_id=player, kind=match_pb2.SEAT_KIND_PLAYER)
+                for seat, player in enumerate(self.players)
+            ],
+            state=match_pb2.MATCH_STATE_CLOSED if outcome else match_pb2.MATCH_STATE_OPEN,
+            version=version,
+            seats_to_act=GAME.to_act(state),
+            fairness=match_pb2.Fairness(scheme="promontory/1", commitment=bytes(32)),
+            create_time=NOON,
+            update_time=NOON,
+        )
+        if outcome:
+            reason = match_pb2.CLOSE_REASON_RESIGNED if outcome.resigned else match_pb2.CLOSE_REASON_PLAYED_OUT
+            standing = enumerate(zip(outcome.places, outcome.scores, strict=True))
+            placements = [match_pb2.Placement(seat=s, place=place, score=score) for s, (place, score) in standing]
+            match.outcome.CopyFrom(match_pb2.Outcome(reason=reason, placements=placements))
+        return match
+
+
+def _seat(request: Any) -> int | None:
+    return request.seat if request.HasField("seat") else None
+
+
+async def _each(messages: Iterable[Any]) -> AsyncIterator[Any]:
+    for message in messages:
+        yield message
+
+
+async def cut_short(messages: AsyncIterator[Any], cut: Cut | None) -> AsyncIterator[Any]:
+    """Yield `messages`, but end as `cut` says."""
+    count, how = cut or (-1, None)
+    async for message in messages:
+        if count == 0:
+            break
+        count -= 1
+        yield message
+    if count == 0:
+        if how is HANG:
+            await asyncio.Event().wait()
+        if isinstance(how, Exception):
+            raise how
+        if isinstance(how, StreamEnd):
+            yield pb.WatchMatchResponse(end=how)
