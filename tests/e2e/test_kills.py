@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from promontory.rules.audit import audit
+from promontory.rules.audit import audit, shipped_rulesets
 
 from promontory import AsyncClient
 from promontory.local.platform import Platform
@@ -30,7 +30,7 @@ async def test_a_kill_of_each_process_under_load_loses_nothing(platform: Platfor
     async with client_of(platform, "arbiter") as arbiter:
         logs = {match_id: await arbiter.export_match(GAME, match_id) for match_id in journal.ended}
         assert [fault for match_id, log in logs.items() for fault in journal.faults(match_id, log)] == []
-        assert [match_id for match_id, log in logs.items() if not audit(log).ok] == []
+        assert [match_id for match_id, log in logs.items() if not audit(log, shipped_rulesets()).ok] == []
         await eventually(lambda: _tallied(arbiter, len(logs)), seconds=60)
 
 

@@ -23,7 +23,7 @@ from promontory.local.platform import GAME_NAMES, Platform
 from promontory.local.scrape import Scrape, scrape
 from promontory.matchmaking.domain import Pool
 from promontory.matchmaking.pools import load_pools
-from promontory.rules.audit import audit
+from promontory.rules.audit import audit, shipped_rulesets
 from promontory.runtime import clock
 from promontory.runtime.settings import given
 
@@ -106,6 +106,7 @@ class Demonstration:
         connection = Connection(platform.endpoints, token=house.token, retry_seconds=RETRY_SECONDS, timing=Timing())
         self._queue = Remote(connection, MATCHMAKING)
         self._pools = demo_pools(options.games)
+        self._rulesets = shipped_rulesets()
         self._followed: dict[str, asyncio.Task[None]] = {}
         self._results: list[MatchResult] = []
 
@@ -148,7 +149,7 @@ class Demonstration:
             self._display.say(f"{match_id} did not finish: {error or 'it took too long'}")
             return
         self._keep(match_id, raw)
-        result = _result_of(match, audited=audit(raw).ok)
+        result = _result_of(match, audited=audit(raw, self._rulesets).ok)
         self._results.append(result)
         self._display.finished(result)
 
