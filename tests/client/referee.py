@@ -93,7 +93,10 @@ def _raise(planned: list[Any]) -> None:
 
 
 class Referee:
-    """The servicer: one match, `tc-000-test`, between `ada` (seat 0) and `bob` (seat 1)."""
+    """The servicer: one match, `tc-000-test`, between `ada` (seat 0) and `bob` (seat 1).
+
+    Streams send every commit `repeats` times, and those of the versions in `skips` not at all.
+    """
 
     match_id = "tc-000-test"
     players = ("ada", "bob")
@@ -102,6 +105,9 @@ class Referee:
         self.faults = faults or Faults()
         self.commits: list[Recorded] = []
         self.open_streams = 0
+        self.heartbeats = 0
+        self.repeats = 1
+        self.skips: set[int] = set()
         self._heartbeat_seconds = heartbeat_seconds
         self._draws = KeyedDraws(b"test", GAME.name)
         self._answers: dict[str, tuple[bytes, int]] = {}
@@ -225,8 +231,10 @@ class Referee:
         while sent < self.version or GAME.to_act(self.state):
             if sent < self.version:
                 sent += 1
-                yield pb.WatchMatchResponse(commit=self._commit_of(sent, seat))
+                for _ in range(self.repeats if sent not in self.skips else 0):
+                    yield pb.WatchMatchResponse(commit=self._commit_of(sent, seat))
             elif not await self._moved_past(sent):
+                self.heartbeats += 1
                 yield pb.WatchMatchResponse(heartbeat=stream_pb2.Heartbeat(version=sent, server_time=NOON))
         end = StreamEnd(reason=stream_pb2.STREAM_END_REASON_MATCH_CLOSED, version=sent)
         yield pb.WatchMatchResponse(end=end)
@@ -296,15 +304,15 @@ async def _each(messages: Iterable[Any]) -> AsyncIterator[Any]:
 async def cut_short(messages: AsyncIterator[Any], cut: Cut | None) -> AsyncIterator[Any]:
     """Yield `messages`, but end as `cut` says."""
     count, how = cut or (-1, None)
-    async for message in messages:
-        if count == 0:
-            break
+    while count:
         count -= 1
-        yield message
-    if count == 0:
-        if how is HANG:
-            await asyncio.Event().wait()
-        if isinstance(how, Exception):
-            raise how
-        if isinstance(how, StreamEnd):
-            yield pb.WatchMatchResponse(end=how)
+        try:
+            yield await anext(messages)
+        except StopAsyncIteration:
+            return
+    if how is HANG:
+        await asyncio.Event().wait()
+    if isinstance(how, Exception):
+        raise how
+    if isinstance(how, StreamEnd):
+        yield pb.WatchMatchResponse(end=how)

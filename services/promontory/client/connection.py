@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import grpc
@@ -45,16 +46,27 @@ class Connection:
         self._endpoints = Endpoints(endpoints)
         self._token = token
         self._channels: dict[str, grpc.aio.Channel] = {}
-        self._stubs: dict[str, Stub] = {}
+        self._stubs: dict[tuple[str, str], Stub] = {}
 
     def stub(self, service: ServiceDescriptor) -> Stub:
         """Return the stub of `service`. Raises `ClientClosed` once the connection is closed."""
         if self.closed:
             raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
-        name = service.full_name
-        if name not in self._stubs:
-            self._stubs[name] = Stub(self._channel(self._endpoints.address(name)), service)
-        return self._stubs[name]
+        key = self._endpoints.address(service.full_name), service.full_name
+        if key not in self._stubs:
+            self._stubs[key] = Stub(self._channel(key[0]), service)
+        return self._stubs[key]
+
+    async def abandon(self, service: ServiceDescriptor, stub: Stub) -> None:
+        """Give up the channel of `stub`, over which nothing comes any more: the next call opens another.
+
+        A connection that died without a word looks alive for minutes. What else waits on it fails at once, to be
+        repeated.
+        """
+        address = self._endpoints.address(service.full_name)
+        if self._stubs.get((address, service.full_name)) is stub:
+            self._stubs = {key: other for key, other in self._stubs.items() if key[0] != address}
+            await self._channels.pop(address).close(None)
 
     def token(self) -> str:
         """Return the token for a call that is made now."""
@@ -116,9 +128,10 @@ class Remote:
 
     async def stream(self, method: str, request: Message) -> AsyncGenerator[Any]:
         """Yield the messages of one streaming call, until it ends; raise `Unavailable` if it falls silent."""
-        call = getattr(self._connection.stub(self._service), method)(request, metadata=self._connection.metadata())
+        stub = self._connection.stub(self._service)
+        call = getattr(stub, method)(request, metadata=self._connection.metadata())
         try:
-            while (message := await self._read(call)) is not _EOF:
+            while (message := await self._read(stub, call)) is not _EOF:
                 yield message
         finally:
             call.cancel()
@@ -144,33 +157,39 @@ class Remote:
     async def _attempt(self, method: str, request: Message, patience: Patience) -> Any:
         stub = self._connection.stub(self._service)
         seconds = min(self._timing.call_seconds, patience.seconds_left() or self._timing.call_seconds)
-        with _Failures(self._connection):
-            return await getattr(stub, method)(request, timeout=seconds, metadata=self._connection.metadata())
+        try:
+            with _failures(self._connection):
+                return await getattr(stub, method)(request, timeout=seconds, metadata=self._connection.metadata())
+        except DeadlineExceeded as error:
+            if is_from_transport(error):
+                await self._connection.abandon(self._service, stub)
+            raise
 
-    async def _read(self, call: Any) -> Any:
-        with _Failures(self._connection):
-            try:
+    async def _read(self, stub: Stub, call: Any) -> Any:
+        try:
+            with _failures(self._connection):
                 async with asyncio.timeout(self._timing.silence_seconds):
                     return await call.read()
-            except TimeoutError:
-                text = f"the stream was silent for {self._timing.silence_seconds} seconds"
-                raise Unavailable(text, reason="STREAM_SILENT") from None
+        except TimeoutError:
+            await self._connection.abandon(self._service, stub)
+            text = f"the stream was silent for {self._timing.silence_seconds:g} seconds"
+            raise Unavailable(text, reason="STREAM_SILENT") from None
 
 
-class _Failures:
-    """Turns what gRPC raises in the body into what the SDK raises."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, grpc.aio.AioRpcError):
-            raise from_call(error) from None
-        if self._connection.closed and isinstance(error, asyncio.CancelledError | grpc.aio.UsageError):
+@contextmanager
+def _failures(connection: Connection) -> Iterator[None]:
+    """Turn what gRPC raises in the body into what the SDK raises."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        raise from_call(error) from None
+    except (asyncio.CancelledError, grpc.aio.UsageError):
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        if connection.closed:
             raise ClientClosed("the client was closed", reason="CLIENT_CLOSED") from None
+        raise Unavailable("the connection was given up", reason="CONNECTION_ABANDONED") from None
 
 
 def _is_repeatable(error: PromontoryError, request: Message) -> bool:

@@ -10,6 +10,7 @@ _SAME_PROCESS = {"lobby": "matchmaking", "matchmaking": "lobby"}
 
 _OPTIONS = (
     ("grpc.lb_policy_name", "round_robin"),
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.initial_reconnect_backoff_ms", 100),

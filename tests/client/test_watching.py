@@ -1,0 +1,274 @@
+"""Every commit comes exactly once and in order, whatever happens to streams, connections and servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+import promontory
+from promontory import AsyncClient, Update, game
+from promontory.api.match.v1 import stream_pb2
+from promontory.bots.registry import policy
+from promontory.client.seats import Spectator
+from promontory.games.transcontinental.commands import DrawCard
+from promontory.games.transcontinental.vocabulary import Source
+from promontory.runtime.errors import Kind, Refusal
+from tests.client.conftest import HASTY, Connect, World
+from tests.client.referee import HANG, SERVICE, UNAVAILABLE, Cut, Faults, Referee
+from tests.client.wire import Wire
+from tests.support.serving import Keys, served
+from tests.support.waiting import eventually
+
+GREEDY = policy(game("transcontinental"), "greedy")
+MATCH = Referee.match_id
+
+
+def ending(reason: stream_pb2.StreamEndReason.ValueType) -> stream_pb2.StreamEnd:
+    return stream_pb2.StreamEnd(reason=reason, resumable=True)
+
+
+DRAINING = ending(stream_pb2.STREAM_END_REASON_SERVER_DRAINING)
+OLD = ending(stream_pb2.STREAM_END_REASON_MAX_AGE)
+SLOW = ending(stream_pb2.STREAM_END_REASON_SLOW_READER)
+STOPPED = Refusal(Kind.UNAVAILABLE, "SERVER_DRAINING", "stopping", metadata={"retrySeconds": 0})
+
+
+async def watched(spectator: Spectator) -> list[Update]:
+    """Return all updates until the match is over."""
+    return [update async for update in spectator]
+
+
+def assert_whole(updates: list[Update], referee: Referee, *, first: int = 1) -> None:
+    """Assert that `updates` are all versions from `first` on, each with what it did."""
+    assert [update.version for update in updates] == list(range(first, referee.version + 1))
+    assert [len(update.events) for update in updates[1:]] == [len(each.events) for each in referee.commits[first:]]
+    assert updates[-1].match.is_over
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        pytest.param([(3, DRAINING)], id="the server drains"),
+        pytest.param([(5, OLD), (1, OLD), (1, OLD)], id="streams get too old"),
+        pytest.param([(4, SLOW)], id="the reader was slow"),
+        pytest.param([(2, STOPPED), (0, STOPPED), (0, STOPPED)], id="the server is unavailable"),
+        pytest.param([(2, None), (0, None), (1, None)], id="streams end without a word"),
+        pytest.param([(7, DRAINING), (0, DRAINING), (0, STOPPED), (1, None), (1, OLD)], id="all together"),
+    ],
+)
+async def test_a_watch_goes_on_where_it_broke(world: World, client: AsyncClient, cuts: list[Cut]) -> None:
+    world.faults.cut(*cuts)
+    watching = asyncio.create_task(watched(client.seat("transcontinental", MATCH, 0)))
+    await eventually(lambda: _true(world.referee.open_streams))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, world.referee)
+    assert len(world.faults.requests("WatchMatch")) == len(cuts) + 1
+
+
+async def _true(value: object) -> object:
+    return value
+
+
+async def test_a_watch_resumes_after_the_last_version_it_has(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=6)
+    world.faults.cut((1, DRAINING), (2, DRAINING))
+    watching = asyncio.create_task(watched(client.seat("transcontinental", MATCH, 0)))
+    await eventually(lambda: _true(world.faults.requests("WatchMatch")))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    await watching
+    first, *others = world.faults.requests("WatchMatch")
+    assert not first.HasField("after_version")
+    assert [request.after_version for request in others] == [6, 8]
+
+
+async def test_a_watch_can_start_after_a_version(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    spectator = client.spectate("transcontinental", MATCH)
+    updates = [update async for update in spectator.updates(after=3)]
+    assert [update.version for update in updates] == list(range(4, world.referee.version + 1))
+
+
+async def test_watching_a_finished_match_shows_how_it_ended(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    (update,) = await watched(client.spectate("transcontinental", MATCH))
+    assert update.match.outcome is not None
+
+
+async def test_nothing_is_new_after_the_last_version(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    spectator = client.spectate("transcontinental", MATCH)
+    assert [update async for update in spectator.updates(after=world.referee.version)] == []
+
+
+async def test_what_comes_twice_is_told_once(world: World, client: AsyncClient) -> None:
+    world.referee.repeats = 2
+    watching = asyncio.create_task(watched(client.seat("transcontinental", MATCH, 0)))
+    await eventually(lambda: _true(world.referee.open_streams))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, world.referee)
+
+
+async def test_a_gap_is_an_error_and_never_passed_over(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    world.referee.skips = {5}
+    spectator = client.spectate("transcontinental", MATCH)
+    with pytest.raises(promontory.Internal, match="version 6 came after 4"):
+        [update async for update in spectator.updates(after=1)]
+
+
+async def test_a_silent_stream_is_dead(world: World, connect: Connect) -> None:
+    world.faults.cut((1, HANG))
+    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.03)
+    watching = asyncio.create_task(watched(connect(timing=timing).spectate("transcontinental", MATCH)))
+    await eventually(lambda: _true(len(world.faults.requests("WatchMatch")) == 2))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, world.referee)
+
+
+@pytest.fixture
+async def lively(keys: Keys) -> AsyncIterator[tuple[Referee, AsyncClient]]:
+    """A referee whose heart beats fast, and a client that takes a tenth of a second of silence for death."""
+    referee = Referee(Faults(), heartbeat_seconds=0.005)
+    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.1 / 3)
+    async with (
+        served([(SERVICE, referee)], keys) as address,
+        AsyncClient(address, token=_token(keys), timing=timing, retry_seconds=0.1) as client,
+    ):
+        yield referee, client
+
+
+async def test_heartbeats_keep_a_quiet_stream_alive(lively: tuple[Referee, AsyncClient]) -> None:
+    referee, client = lively
+    watching = asyncio.create_task(watched(client.spectate("transcontinental", MATCH)))
+    await eventually(lambda: _true(referee.heartbeats > 40))
+    await referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, referee)
+    assert len(referee.faults.requests("WatchMatch")) == 1
+
+
+async def test_thinking_long_is_no_silence(lively: tuple[Referee, AsyncClient]) -> None:
+    referee, client = lively
+    referee.faults.cut((40, STOPPED))
+    async with aclosing(client.seat("transcontinental", MATCH, 0).updates()) as updates:
+        await anext(updates)
+        await eventually(lambda: _true(referee.open_streams == 0))
+        await referee.play(GREEDY, Random(1), until=3)
+        assert [(await anext(updates)).version for _ in range(2)] == [2, 3]
+
+
+async def test_a_watch_gives_up_when_nothing_comes_for_too_long(world: World, connect: Connect) -> None:
+    world.faults.cut((1, STOPPED))
+    world.faults.refuse("WatchMatch", None, *[UNAVAILABLE] * 3)
+    spectator = connect(retry_seconds=0.2).spectate("transcontinental", MATCH)
+    seen: list[Update] = []
+    with pytest.raises(promontory.Unavailable):
+        await _collect(spectator.updates(), seen)
+    assert [update.version for update in seen] == [1]
+
+
+@pytest.mark.parametrize("kind", [Kind.NOT_FOUND, Kind.NOT_ALLOWED, Kind.FAULT])
+async def test_a_refused_watch_is_not_repeated(world: World, client: AsyncClient, kind: Kind) -> None:
+    world.faults.refuse("WatchMatch", Refusal(kind, "SOME_REASON", "no"))
+    with pytest.raises(promontory.PromontoryError, match="SOME_REASON"):
+        await watched(client.spectate("transcontinental", MATCH))
+    assert len(world.faults.requests("WatchMatch")) == 1
+
+
+async def test_leaving_a_watch_ends_its_stream(world: World, client: AsyncClient) -> None:
+    async for _ in client.spectate("transcontinental", MATCH):
+        break
+    await eventually(lambda: _true(world.referee.open_streams == 0))
+
+
+async def test_closing_the_client_ends_a_watch(world: World, client: AsyncClient) -> None:
+    async with aclosing(client.spectate("transcontinental", MATCH).updates()) as updates:
+        await anext(updates)
+        waiting = asyncio.create_task(_next(updates))
+        await client.pools()
+        await client.close()
+        with pytest.raises(promontory.ClientClosed):
+            await waiting
+
+
+@pytest.fixture
+async def wired(world: World) -> AsyncIterator[tuple[Wire, AsyncClient]]:
+    """A client at the end of a wire; for it a stream is dead after a tenth of a second."""
+    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.1 / 3, call_seconds=0.2)
+    async with (
+        Wire(world.address) as wire,
+        AsyncClient(wire.address, token=world.token("ada"), timing=timing, retry_seconds=20) as client,
+    ):
+        yield wire, client
+
+
+async def test_a_watch_outlives_cut_connections(world: World, wired: tuple[Wire, AsyncClient]) -> None:
+    wire, client = wired
+    updates: list[Update] = []
+    watching = asyncio.create_task(_collect(client.spectate("transcontinental", MATCH).updates(), updates))
+    for version in (5, 10, 15, 10_000):
+        await eventually(lambda: _true(updates and updates[-1].version == world.referee.version))
+        wire.cut()
+        await world.referee.play(GREEDY, Random(1), until=version)
+    await watching
+    assert_whole(updates, world.referee)
+    assert wire.connections >= 4
+
+
+async def test_a_watch_outlives_a_connection_that_went_dead(world: World, wired: tuple[Wire, AsyncClient]) -> None:
+    wire, client = wired
+    updates: list[Update] = []
+    watching = asyncio.create_task(_collect(client.spectate("transcontinental", MATCH).updates(), updates))
+    await eventually(lambda: _true(updates))
+    wire.deaden()
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    await watching
+    assert_whole(updates, world.referee)
+
+
+async def test_a_submission_outlives_a_connection_that_went_dead(world: World, wired: tuple[Wire, AsyncClient]) -> None:
+    wire, client = wired
+    seated = client.seat("transcontinental", MATCH, 0)
+    await seated.look()
+    wire.deaden()
+    assert (await seated.submit(DrawCard(0, Source.DECK))).version == world.referee.version == 2
+    assert wire.connections == 2
+
+
+async def test_a_client_plays_on_over_restarts_of_the_server(keys: Keys) -> None:
+    referee = Referee()
+    async with served([(SERVICE, referee)], keys) as address:
+        client = AsyncClient(address, token=_token(keys), timing=HASTY, retry_seconds=20)
+        updates: list[Update] = []
+        watching = asyncio.create_task(_collect(client.spectate("transcontinental", MATCH).updates(), updates))
+        await eventually(lambda: _true(updates))
+    await referee.play(GREEDY, Random(1), until=9)
+    async with served([(SERVICE, referee)], keys, listen=address):
+        await eventually(lambda: _true(len(updates) == 9))
+    await referee.play(GREEDY, Random(1), until=10_000)
+    async with served([(SERVICE, referee)], keys, listen=address), client:
+        await watching
+    assert_whole(updates, referee)
+
+
+async def test_an_export_begins_again_when_it_breaks(world: World, client: AsyncClient) -> None:
+    world.faults.cut((2, STOPPED))
+    assert await client.export_match("transcontinental", MATCH) == b"one two three"
+
+
+def _token(keys: Keys) -> str:
+    return keys.as_player("ada")[0][1].removeprefix("Bearer ")
+
+
+async def _collect(updates: AsyncGenerator[Update], seen: list[Update]) -> None:
+    async for update in updates:
+        seen.append(update)
+
+
+async def _next(generator: AsyncGenerator[Any]) -> Any:
+    return await anext(generator)
