@@ -24,7 +24,8 @@ class Telemetry:
 
     def connect(self) -> None:
         """Listen from now on, in this process and those forked from it."""
-        signals.setup_logging.connect(_set_up_logging, weak=False)
+        _structure_logging()
+        signals.setup_logging.connect(_keep_logging, weak=False)
         signals.task_prerun.connect(self._before, weak=False)
         signals.task_postrun.connect(self._after, weak=False)
 
@@ -55,11 +56,16 @@ def _outcome(retval: object) -> str:
     return "done"
 
 
-def _set_up_logging(*_: Any, **__: Any) -> None:
+def _structure_logging() -> None:
     root = logging.getLogger()
     root.handlers = [_Structured()]
     root.setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
     logging.getLogger(_QUIET).setLevel(logging.CRITICAL)
+
+
+def _keep_logging(**_: Any) -> None:
+    """Celery leaves logging alone if anybody listens to its `setup_logging`."""
 
 
 class _Structured(logging.Handler):

@@ -1,0 +1,244 @@
+"""A house to play in: real rules and scoring services, relays, and worker processes, on a server of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import msgspec
+
+from promontory.api.match.v1.match_pb2 import SEAT_KIND_HOUSE_BOT, Match, MatchSetup, SeatSetup
+from promontory.api.scoring.v1 import scoring_service_pb2
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as game_pb
+from promontory.client.stubs import Stub
+from promontory.eventlog.functions import event_log_library, load_library
+from promontory.eventlog.port import Commit
+from promontory.eventlog.redis_server import connect
+from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.local.processes import ChildProcess
+from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.domain import Task
+from promontory.relay.fallbacks import Fallbacks
+from promontory.relay.main import buckets_of
+from promontory.relay.ports import Publisher
+from promontory.relay.rules_services import RulesServices
+from promontory.rules.main import compose, load_ruleset
+from promontory.rules.seal import create_seal_key
+from promontory.runtime import clock
+from promontory.runtime.broker import broker_url
+from promontory.runtime.embedded import EmbeddedServer
+from promontory.runtime.settings import RulesSettings
+from promontory.scoring.main import servicer
+from tests.support.serving import Keys, create_keys, served
+from tests.support.waiting import eventually
+
+GAME = "transcontinental"
+POOL = "transcontinental.ranked"
+BUCKETS = 4
+GAME_SERVICE = game_pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
+SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringService"]
+QUICK = Pace(sweep_seconds=0.02, lease_seconds=0.5, max_attempts=1000)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What outlives a test: the server, the keys, and the addresses that the services are to have."""
+
+    directory: Path
+    server: EmbeddedServer
+    keys: Keys
+    rules_address: str
+    scoring_address: str
+
+    @property
+    def broker(self) -> str:
+        """The broker's URL."""
+        return broker_url("", self.server.url)
+
+    def environ(self) -> dict[str, str]:
+        """Return the settings of a worker or relay process in this house."""
+        return {
+            "PATH": "/usr/bin:/bin",
+            "PROMONTORY_REDIS_URL": self.server.url,
+            "PROMONTORY_BUCKETS": str(BUCKETS),
+            "PROMONTORY_SERVICE_KEY_FILE": str(self.keys.service_key_file),
+            "PROMONTORY_RULES_TARGETS": f"{GAME}={self.rules_address}",
+            "PROMONTORY_SCORING_TARGET": self.scoring_address,
+        }
+
+    def start(self, name: str, command: str, **settings: str) -> ChildProcess:
+        """Start a `promontory` process; call it from the main thread, as the child dies with the thread."""
+        return ChildProcess(name, [command], directory=self.directory, environ={**self.environ(), **settings})
+
+
+def build(directory: Path, server: EmbeddedServer) -> Place:
+    """Return a new place in `directory`."""
+    create_seal_key(directory / "seal.key")
+    return Place(directory, server, create_keys(directory), _free_address(), _free_address())
+
+
+def _free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+class House:
+    """The services while they run, and what tests do with them."""
+
+    def __init__(self, place: Place, log: RedisEventLog, redis: Any, channels: Sequence[grpc.aio.Channel]) -> None:
+        self.place, self.log, self.redis = place, log, redis
+        self.rules, self.scoring = Stub(channels[0], GAME_SERVICE), Stub(channels[1], SCORING_SERVICE)
+        self.created = 0
+
+    async def create(self, *policies: str, rated: bool = True) -> str:
+        """Create a match of house bots with `policies` and return its id."""
+        self.created += 1
+        seats = [
+            SeatSetup(player_id=f"house.{seat}", kind=SEAT_KIND_HOUSE_BOT, bot_policy=policy)
+            for seat, policy in enumerate(policies)
+        ]
+        setup = MatchSetup(seats=seats, pool=POOL, rated=rated)
+        request = game_pb.CreateMatchRequest(request_id=f"match {self.created}", setup=setup)
+        response = await self.rules.CreateMatch(request, metadata=self.place.keys.as_service("match:create"))
+        match_id: str = response.match.match_id
+        return match_id
+
+    async def match(self, match_id: str) -> Match:
+        """Return how the match stands."""
+        metadata = self.place.keys.as_player("watcher")
+        response = await self.rules.GetMatch(game_pb.GetMatchRequest(match_id=match_id), metadata=metadata)
+        match: Match = response.match
+        return match
+
+    async def reaches(self, match_id: str, version: int) -> Match:
+        """Wait until the match has got to `version`, and return it."""
+
+        async def there() -> Match | None:
+            match = await self.match(match_id)
+            return match if match.version >= version else None
+
+        match = await eventually(there, seconds=30)
+        assert match is not None
+        return match
+
+    async def is_over(self, match_id: str) -> Match:
+        """Wait until the match is closed and nothing is left to do for it, and return it."""
+
+        async def there() -> Match | None:
+            match = await self.match(match_id)
+            return match if match.HasField("outcome") and not await self.waiting() else None
+
+        match = await eventually(there, seconds=60)
+        assert match is not None
+        return match
+
+    async def commits(self, match_id: str) -> Sequence[Commit]:
+        """Return the match's log."""
+        return await self.log.read(match_id)
+
+    async def waiting(self) -> Mapping[str, Any]:
+        """Return what obligations there are."""
+        return await self.log.backlogs(buckets_of([GAME], BUCKETS))
+
+    async def tallied(self) -> dict[str, int]:
+        """Return how many rated matches each player has."""
+        request = scoring_service_pb2.ListLeaderboardRequest(pool=POOL)
+        response = await self.scoring.ListLeaderboard(request, metadata=self.place.keys.as_player("watcher"))
+        return {entry.rating.player_id: entry.rating.matches for entry in response.entries}
+
+    async def queued(self, queue: str) -> list[list[Any]]:
+        """Return the arguments of the tasks in a queue of the broker, the oldest first."""
+        messages = await self.redis.execute_command("LRANGE", queue, 0, -1)
+        return [json.loads(base64.b64decode(json.loads(message)["body"]))[0] for message in reversed(messages)]
+
+    def dispatcher(self, publisher: Publisher, pace: Pace = QUICK, *, log: RedisEventLog | None = None) -> Dispatcher:
+        """Return a relay's dispatcher that publishes to `publisher`."""
+        used = log or self.log
+        services = RulesServices({GAME: self.place.rules_address}, self.place.keys.service("relay"))
+        fallbacks = Fallbacks(used, services)
+        return Dispatcher(used, publisher, fallbacks, buckets=buckets_of([GAME], BUCKETS), pace=pace)
+
+
+@asynccontextmanager
+async def open_house(place: Place, *, wrap_rules: Any = None) -> AsyncIterator[House]:
+    """Run the services on an empty server. `wrap_rules` may put something around the rules' servicer."""
+    connections, queues = connect(place.server.url), connect(f"{place.server.url}?db=1")
+    await connections.commands.flushall()
+    await load_library(connections.commands, event_log_library())
+    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key")
+    service = compose(load_ruleset(GAME, settings), log, settings)
+    beside = [asyncio.create_task(each) for each in service.beside]
+    serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]
+    async with (
+        served(serving, place.keys, listen=place.rules_address),
+        served([(SCORING_SERVICE, servicer(log))], place.keys, listen=place.scoring_address),
+        grpc.aio.insecure_channel(place.rules_address) as to_rules,
+        grpc.aio.insecure_channel(place.scoring_address) as to_scoring,
+    ):
+        yield House(place, log, queues.commands, (to_rules, to_scoring))
+    for task in beside:
+        task.cancel()
+    await asyncio.gather(*beside, return_exceptions=True)
+    await connections.aclose()
+    await queues.aclose()
+
+
+@asynccontextmanager
+async def running(*dispatchers: Dispatcher) -> AsyncIterator[None]:
+    """Run dispatchers beside the body, then let them drain."""
+    stopping = asyncio.Event()
+    tasks = [asyncio.create_task(dispatcher.run(stopping)) for dispatcher in dispatchers]
+    yield
+    stopping.set()
+    await asyncio.gather(*tasks)
+
+
+class Repeating:
+    """A publisher that sends every task `times` times."""
+
+    def __init__(self, publisher: Publisher, times: int) -> None:
+        self._publisher, self._times = publisher, times
+
+    async def publish(self, tasks: Sequence[Task]) -> None:
+        """Publish each of `tasks` again and again."""
+        await self._publisher.publish([task for task in tasks for _ in range(self._times)])
+
+    async def is_reachable(self) -> bool:
+        """Tell whether the broker answers."""
+        return await self._publisher.is_reachable()
+
+
+class Holding:
+    """A rules servicer that holds the answer to the `nth` submission until `released`; `held` says that it came.
+
+    Holds before anything is done, or once it is done.
+    """
+
+    def __init__(self, servicer: Any, nth: int, *, done: bool) -> None:
+        self._servicer, self._left, self._done = servicer, nth, done
+        self.held, self.released = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._servicer, name)
+
+    async def SubmitCommand(self, request: Any, context: Any) -> Any:  # noqa: N802 - the method's name
+        """Submit, and hold if it is the time."""
+        self._left -= 1
+        if self._left or not self._done:
+            await self._hold()
+            return await self._servicer.SubmitCommand(request, context)
+        answer = await self._servicer.SubmitCommand(request, context)
+        await self._hold()
+        return answer
+
+    async def _hold(self) -> None:
+        if self._left == 0:
+            self.held.set()
+            await self.released.wait()

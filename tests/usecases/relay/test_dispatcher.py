@@ -1,0 +1,215 @@
+"""The relay's dispatcher on the log in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from promontory.eventlog.memory import MemoryEventLog
+from promontory.eventlog.port import START, Claimed, ClockSkew, EventLogUnavailable
+from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.domain import BotTurn, Task
+from promontory.relay.fallbacks import Fallbacks
+from promontory.relay.ports import BrokerUnavailable, GameUnavailable
+from promontory.runtime.clock import now_ms
+from tests.support.event_logs import proposal
+from tests.support.waiting import eventually
+
+MATCH = "tc-000-abcdefghijklmnopqrstuvwxyz"
+BOT, TALLY = f"bot|{MATCH}|1|12", f"tally|{MATCH}"
+ONCE = Pace(sweep_seconds=0.01, lease_seconds=600, max_attempts=5)
+IMPATIENT = Pace(sweep_seconds=0.01, lease_seconds=0.001, max_attempts=1)
+
+
+class Broker:
+    """Takes tasks while it is up."""
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self.sent: list[str] = []
+
+    async def publish(self, tasks: Sequence[Task]) -> None:
+        """Note the tasks' ids."""
+        if not self.is_up:
+            raise BrokerUnavailable("down")
+        self.sent += [task.task_id for task in tasks]
+
+    async def is_reachable(self) -> bool:
+        """Tell whether it is up."""
+        return self.is_up
+
+
+class Rules:
+    """Plays automatically while it is up."""
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self.asked: list[str] = []
+
+    async def play(self, turn: BotTurn, *, request_id: str) -> bool:
+        """Note the request."""
+        self.asked.append(request_id)
+        if not self.is_up:
+            raise GameUnavailable("down")
+        return True
+
+
+class Relay:
+    """A dispatcher with all around it."""
+
+    def __init__(self, log: MemoryEventLog) -> None:
+        self.log, self.broker, self.rules = log, Broker(), Rules()
+
+    @asynccontextmanager
+    async def running(self, pace: Pace) -> AsyncIterator[None]:
+        """Run beside the body."""
+        fallbacks = Fallbacks(self.log, self.rules)
+        dispatcher = Dispatcher(self.log, self.broker, fallbacks, buckets=["tc:000", "tc:001"], pace=pace)
+        stopping = asyncio.Event()
+        task = asyncio.create_task(dispatcher.run(stopping))
+        yield
+        stopping.set()
+        await task
+
+    async def oblige(self, *names: str) -> None:
+        """Append a commit that sets obligations."""
+        await self.log.append(MATCH, proposal(due=dict.fromkeys(names, 0)), expected=START)
+
+
+@pytest.fixture
+def relay() -> Relay:
+    return Relay(MemoryEventLog(clock=now_ms))
+
+
+def true(condition: Callable[[], object]) -> Callable[[], object]:
+    async def ask() -> object:
+        return condition()
+
+    return ask
+
+
+async def test_what_is_due_becomes_one_task_a_lease(relay: Relay) -> None:
+    """[event_log 2.9] Sent at once, and not again before the lease ends."""
+    async with relay.running(ONCE):
+        await relay.oblige(BOT, TALLY)
+        await eventually(true(lambda: len(relay.broker.sent) == 2))
+        await relay.log.append("tc-001-x", proposal(due={f"tally|{MATCH}2": 0}), expected=START)
+        await eventually(true(lambda: len(relay.broker.sent) == 3))
+    assert sorted(relay.broker.sent) == [f"{BOT}|1", f"{TALLY}2|1", f"{TALLY}|1"]
+
+
+async def test_what_was_due_before_the_relay_started_is_found(relay: Relay) -> None:
+    """[event_log 2.9] The feed is a hint; the sweep finds what it does not tell."""
+    await relay.oblige(BOT)
+    async with relay.running(ONCE):
+        await eventually(true(lambda: relay.broker.sent == [f"{BOT}|1"]))
+
+
+async def test_a_task_that_is_not_met_is_sent_again(relay: Relay) -> None:
+    """[event_log 2.9] A lost task is sent again when the lease ends, under an id of its own."""
+    await relay.oblige(TALLY)
+    async with relay.running(IMPATIENT):
+        await eventually(true(lambda: f"{TALLY}|4" in relay.broker.sent))
+
+
+async def test_an_exhausted_bot_turn_is_played_by_the_rules_and_settled(relay: Relay) -> None:
+    """[event_log 2.9] A fallback keeps the game going; its request id names the turn."""
+    await relay.oblige(BOT)
+    async with relay.running(IMPATIENT):
+        await eventually(lambda: _settled(relay))
+    assert set(relay.rules.asked) == {f"auto:{BOT}"}
+    assert relay.broker.sent == [f"{BOT}|1"]
+
+
+async def test_a_fallback_that_fails_comes_again(relay: Relay) -> None:
+    """The obligation stays until the rules have played."""
+    await relay.oblige(BOT)
+    relay.rules.is_up = False
+    async with relay.running(IMPATIENT):
+        await eventually(true(lambda: len(relay.rules.asked) >= 3))
+        assert await relay.log.oldest_due("tc:000") is not None
+        relay.rules.is_up = True
+        await eventually(lambda: _settled(relay))
+
+
+async def test_an_exhausted_tally_goes_on_being_sent_and_is_reported(relay: Relay) -> None:
+    """Ratings wait, but are never lost."""
+    await relay.oblige(TALLY)
+    with capture_logs() as lines:
+        async with relay.running(IMPATIENT):
+            await eventually(true(lambda: f"{TALLY}|3" in relay.broker.sent))
+    assert "obligation_parked" in {line["event"] for line in lines}
+
+
+async def test_nothing_is_claimed_while_the_broker_is_down(relay: Relay) -> None:
+    """No attempt is lost on a broker that takes nothing: the second one comes after it is back."""
+    relay.broker.is_up = False
+    await relay.oblige(BOT)
+    with capture_logs() as lines:
+        async with relay.running(IMPATIENT):
+            await eventually(true(lambda: "broker_unavailable" in {line["event"] for line in lines}))
+            relay.broker.is_up = True
+            await eventually(lambda: _settled(relay))
+    assert [line["event"] for line in lines].count("broker_unavailable") == 1
+
+
+async def test_an_obligation_of_an_unknown_kind_stays_and_is_reported(relay: Relay) -> None:
+    """A newer relay may know it."""
+    await relay.oblige("clock|x")
+    with capture_logs() as lines:
+        async with relay.running(ONCE):
+            await eventually(true(lambda: "obligation_unknown" in {line["event"] for line in lines}))
+    assert await relay.log.oldest_due("tc:000") is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "event"),
+    [(ClockSkew("an hour"), "clock_skewed"), (EventLogUnavailable("gone"), "event_log_unavailable")],
+)
+async def test_a_relay_stays_away_after_a_failure_and_stops_when_told(error: Exception, event: str) -> None:
+    """[event_log 2.10] [event_log R17] Clocks that differ pause it, and so does a log that does not answer."""
+    relay = Relay(_Failing(error))
+    await relay.oblige(BOT)
+    with capture_logs() as lines:
+        async with relay.running(ONCE):
+            await eventually(true(lambda: lines))
+    assert [line["event"] for line in lines] == [event]
+    assert relay.broker.sent == []
+
+
+async def test_a_relay_that_stops_finishes_the_fallbacks_it_started(relay: Relay) -> None:
+    """[event_log 2.14] Drain."""
+    await relay.oblige(BOT)
+    gate = asyncio.Event()
+
+    class Slow(Rules):
+        async def play(self, turn: BotTurn, *, request_id: str) -> bool:
+            self.asked.append(request_id)
+            await gate.wait()
+            return True
+
+    relay.rules = Slow()
+    async with relay.running(IMPATIENT):
+        await eventually(true(lambda: relay.rules.asked))
+        asyncio.get_running_loop().call_later(0.02, gate.set)
+    assert await relay.log.oldest_due("tc:000") is None
+
+
+async def _settled(relay: Relay) -> bool:
+    return await relay.log.oldest_due("tc:000") is None
+
+
+class _Failing(MemoryEventLog):
+    """A log that hands nothing out."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(clock=now_ms)
+        self._error = error
+
+    async def claim(self, bucket: str, *, limit: int, lease_ms: int, max_attempts: int) -> Sequence[Claimed]:
+        """Fail."""
+        raise self._error

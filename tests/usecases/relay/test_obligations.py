@@ -1,0 +1,63 @@
+"""Obligations and the tasks that meet them."""
+
+from __future__ import annotations
+
+import pytest
+
+from promontory.eventlog.port import Claimed
+from promontory.relay.domain import Ages, BotTurn, TallyDue, parse, task_of
+
+MATCH = "tc-0a7-abcdefghijklmnopqrstuvwxyz"
+BOT = f"bot|{MATCH}|1|12"
+
+
+def test_a_bot_s_turn_is_read_from_its_name() -> None:
+    """[architecture 2] `bot|<match>|<seat>|<since>`; the game follows from the match's id."""
+    assert parse(BOT) == BotTurn("transcontinental", MATCH, 1, 12)
+
+
+def test_a_tally_is_read_from_its_name() -> None:
+    """`tally|<match>`."""
+    assert parse(f"tally|{MATCH}") == TallyDue(MATCH)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "bot", "bot|x", "bot|zz-0a7-a|0|1", f"bot|{MATCH}|x|1", f"bot|{MATCH}|0|-1", f"turn|{MATCH}|0|1"]
+)
+def test_another_name_is_unknown(name: str) -> None:
+    """A newer service may leave obligations that this relay does not know."""
+    assert parse(name) is None
+
+
+def test_a_bot_s_task_names_game_match_seat_and_turn() -> None:
+    """The worker needs nothing else, and nothing hidden goes through the broker."""
+    task = task_of(BotTurn("transcontinental", MATCH, 1, 12), Claimed(BOT, 1, exhausted=False))
+    assert (task.queue, task.arguments) == ("bots", ("transcontinental", MATCH, 1, 12))
+
+
+def test_each_attempt_is_a_message_of_its_own() -> None:
+    """A broker that knows the first attempt must still take the second."""
+    tasks = [task_of(TallyDue(MATCH), Claimed(f"tally|{MATCH}", attempt, exhausted=False)) for attempt in (1, 2)]
+    assert [task.queue for task in tasks] == ["tallies", "tallies"]
+    assert tasks[0].task_id != tasks[1].task_id
+
+
+def test_an_obligation_that_comes_again_has_been_outstanding_since_its_first_lease() -> None:
+    """The third attempt comes after two leases."""
+    ages = Ages(lease_seconds=10)
+    ages.handed_out(Claimed(BOT, 3, exhausted=False), now=100.0)
+    assert ages.oldest_seconds(now=104.0) == pytest.approx(24.0)
+
+
+def test_an_obligation_handed_out_once_is_not_old() -> None:
+    """Somebody is at it."""
+    ages = Ages(lease_seconds=10)
+    ages.handed_out(Claimed(BOT, 1, exhausted=False), now=100.0)
+    assert ages.oldest_seconds(now=109.0) == 0.0
+
+
+def test_an_obligation_that_comes_no_more_is_forgotten() -> None:
+    """It was met."""
+    ages = Ages(lease_seconds=10)
+    ages.handed_out(Claimed(BOT, 2, exhausted=False), now=100.0)
+    assert ages.oldest_seconds(now=116.0) == 0.0
