@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +26,8 @@ DATA_DIRECTORY = Path(".promontory")
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command in `argv` and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     arguments = parser().parse_args(argv)
+    if arguments.end_with_input:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     run: Run = arguments.run
     try:
         code = run(arguments)
@@ -42,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"promontory {__version__}")
     top.add_argument("--debug", action="store_true", help="show the trace of an error")
+    top.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_up, _demo, _bot, _arena, _audit, _token, _serve, _relay, _work, _load_functions, _ratings):
         add(commands)
@@ -277,6 +283,13 @@ def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> i
     logs.configure(name, level=settings.log_level, style=settings.log_format)
     server.run(serve(settings))
     return 0
+
+
+def _end_with_input() -> None:
+    """Stop as on SIGTERM when standard input ends: the platform that started this process is gone."""
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _no_subcommand(_: argparse.Namespace) -> int:

@@ -77,10 +77,17 @@ async def _play(seat: Seat, command: Any, version: int, journal: Journal) -> Non
     journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}"))
 
 
-async def play_pairs(platform: Platform, pairs: int, journal: Journal, *, pool: str) -> Sequence[MatchSummary]:
-    """Let `2 * pairs` players enter `pool` and play one match each; return how each ended for each of them."""
-    clients = [client_of(platform, f"player-{number}") for number in range(2 * pairs)]
+async def play_while(busy: asyncio.Task[None], platform: Platform, *, pool: str, players: int) -> Journal:
+    """Let `players` players play match after match in `pool` until `busy` is done; return what they wrote down.
+
+    Raises what `busy` raises.
+    """
+    journal = Journal()
+    clients = [client_of(platform, f"player-{number}") for number in range(players)]
     try:
-        return await asyncio.gather(*(play_match(client, pool, journal) for client in clients))
+        while not busy.done():
+            await asyncio.gather(*(play_match(client, pool, journal) for client in clients))
     finally:
         await asyncio.gather(*(client.close() for client in clients))
+    await busy
+    return journal

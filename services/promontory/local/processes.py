@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import subprocess
 import sys
@@ -17,8 +16,6 @@ from promontory.runtime.server import Ready
 START_SECONDS = 60
 STOP_SECONDS = 30
 _POLL_SECONDS = 0.02
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
 
 
 class ProcessFailed(Exception):
@@ -28,7 +25,7 @@ class ProcessFailed(Exception):
 class ChildProcess:
     """One `promontory` command running as a child: log in `<directory>/<name>.log`, addresses in `<name>.ready.json`.
 
-    It gets SIGKILL when this process dies, so that nothing is left running.
+    It stops when this process dies, whichever way, because its standard input then ends: nothing is left running.
     """
 
     def __init__(self, name: str, arguments: Sequence[str], *, directory: Path, environ: Mapping[str, str]) -> None:
@@ -39,12 +36,11 @@ class ChildProcess:
         settings = {**environ, "PROMONTORY_READY_FILE": str(self._ready_file), "PROMONTORY_LOG_FORMAT": "json"}
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "promontory", *arguments],
+                [sys.executable, "-m", "promontory", "--end-with-input", *arguments],
                 env=settings,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - Linux only, and nothing else runs in the child before exec
                 start_new_session=True,
             )
 
@@ -96,6 +92,3 @@ class ChildProcess:
         tail = b"\n".join(self.log_file.read_bytes().splitlines()[-15:]).decode(errors="replace")
         return ProcessFailed(f"{self.name} {what}; the end of {self.log_file}:\n{tail}")
 
-
-def _die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
