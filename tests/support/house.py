@@ -157,10 +157,12 @@ class House:
         messages = await self.redis.execute_command("LRANGE", queue, 0, -1)
         return [json.loads(base64.b64decode(json.loads(message)["body"]))[0] for message in reversed(messages)]
 
-    def dispatcher(self, publisher: Publisher, pace: Pace = QUICK, *, log: RedisEventLog | None = None) -> Dispatcher:
-        """Return a relay's dispatcher that publishes to `publisher`."""
+    def dispatcher(
+        self, publisher: Publisher, pace: Pace = QUICK, *, log: RedisEventLog | None = None, rules: str = ""
+    ) -> Dispatcher:
+        """Return a relay's dispatcher that publishes to `publisher`; `log` and address of the rules are the house's."""
         used = log or self.log
-        services = RulesServices({GAME: self.place.rules_address}, self.place.keys.service("relay"))
+        services = RulesServices({GAME: rules or self.place.rules_address}, self.place.keys.service("relay"))
         fallbacks = Fallbacks(used, services)
         return Dispatcher(used, publisher, fallbacks, buckets=buckets_of([GAME], BUCKETS), pace=pace)
 
