@@ -55,7 +55,7 @@ def load_seals(file: Path) -> AesGcmSeals:
     try:
         key = bytes.fromhex(file.read_text())
     except FileNotFoundError as error:
-        raise SealKeyError(f"there is no seal key at {file}; `promontory init` creates one") from error
+        raise SealKeyError(f"there is no seal key at {file}: write {2 * KEY_BYTES} random hex digits there") from error
     except ValueError as error:
         raise SealKeyError(f"{file} is not a seal key: {2 * KEY_BYTES} hex digits are") from error
     if len(key) != KEY_BYTES:

@@ -27,7 +27,6 @@ TOLD_STEPS = 4
 """Of how many commits the messages made for watchers are kept for others; slower ones have them made again."""
 
 FEED_BLOCK_MS = 5_000
-SWEEP_SECONDS = 10.0
 RETRY_SECONDS = 1.0
 
 Admit = Callable[[Match], None]
@@ -66,10 +65,11 @@ Update = Snapshot | Step | Quiet | End
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How long a stream may be quiet before a heartbeat, and how old it may become."""
+    """How long a stream may be quiet before a heartbeat, how old it may become, and how often heads are compared."""
 
     heartbeat_seconds: float
     max_stream_seconds: float
+    sweep_seconds: float = 10.0
 
 
 class _Watched:
@@ -174,9 +174,9 @@ class Hub:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def sweep(self) -> None:
-        """Compare the watched matches with their logs every `SWEEP_SECONDS`, until cancelled."""
+        """Compare the watched matches with their logs again and again, until cancelled."""
         while True:
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(self._pace.sweep_seconds)
             await self._sweep()
 
     async def _sweep(self) -> None:

@@ -1,0 +1,259 @@
+"""Checking an exported match with nothing but its audit file: form, hash chain, draws, every decision, outcome."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from promontory.codec.port import Undecodable
+from promontory.codec.registry import codec
+from promontory.eventlog.port import GENESIS, Commit, chain
+from promontory.games import registry
+from promontory.games.kernel import Rejected, Seat
+from promontory.rules import records
+from promontory.rules.domain import CommitMeta, Happening, Match, begin, judge
+from promontory.rules.draws import draws_of
+from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
+from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
+from promontory.rules.ruleset import Ruleset
+from promontory.runtime.errors import Refusal
+
+Line = TypeVar("Line", Header, CommitLine, Footer)
+
+
+class AuditReport(msgspec.Struct, frozen=True):
+    """What an audit found.
+
+    `version` is the first commit that is wrong (0: the file itself) and `cause` what is wrong with it; both are None
+    if nothing is. What could not be read stays empty.
+    """
+
+    ok: bool
+    match_id: str = ""
+    game: str = ""
+    rules_version: str = ""
+    commits: int = 0
+    head: str = ""
+    players: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    scores: tuple[int, ...] = ()
+    version: int | None = None
+    cause: str | None = None
+
+    def sentence(self) -> str:
+        """Return the finding in one sentence."""
+        if self.ok:
+            ranking = ", ".join(f"{player} {place}." for player, place in zip(self.players, self.places, strict=True))
+            return f"match {self.match_id}: {self.commits} commits, all right ({ranking})"
+        where = f"commit {self.version}" if self.version else "the file"
+        return f"match {self.match_id or '?'}: {where} is wrong: {self.cause}"
+
+
+class _Wrong(Exception):
+    """Something does not hold: the commit it is in (0: the file), and what it is."""
+
+    def __init__(self, version: int, cause: str) -> None:
+        super().__init__(cause)
+        self.version, self.cause = version, cause
+
+
+class _File(msgspec.Struct, frozen=True):
+    """An audit file whose form and hash chain are right."""
+
+    match_id: str
+    commits: tuple[Commit, ...]
+
+
+def audit_file(path: Path) -> AuditReport:
+    """Check the audit file at `path` by the games of this distribution; raises `OSError` if it cannot be read."""
+    return audit(path.read_bytes(), shipped_rulesets())
+
+
+def shipped_rulesets() -> tuple[Ruleset, ...]:
+    """Return every game of this distribution under all its rules versions, with the data that comes with it."""
+    return tuple(
+        Ruleset(entry.code, codec(entry.name), tuple(entry.load(rules_version=rules.version) for rules in entry.rules))
+        for entry in registry.GAMES
+    )
+
+
+def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:
+    """Check the audit file `raw` by the rules in `rulesets`, as one pure computation.
+
+    Right is a file in its canonical form, whose hashes fit, and whose every commit is what the rules make of the
+    recorded commands with the draws of the published seed, up to the outcome.
+    """
+    try:
+        file = _read(raw)
+    except _Wrong as wrong:
+        return AuditReport(ok=False, version=wrong.version, cause=wrong.cause)
+    try:
+        match = _replayed(file, rulesets)
+    except _Wrong as wrong:
+        return AuditReport(ok=False, match_id=file.match_id, version=wrong.version, cause=wrong.cause)
+    return _report(match)
+
+
+def _report(match: Match) -> AuditReport:
+    assert match.result is not None, "a match whose replay is right is over"  # noqa: S101 - for the checker
+    return AuditReport(
+        ok=True,
+        match_id=match.match_id,
+        game=match.game,
+        rules_version=match.rules_version,
+        commits=match.version,
+        head=match.position.head.hex(),
+        players=tuple(seat.player_id for seat in match.setup.seats),
+        places=match.result.places,
+        scores=match.result.scores,
+    )
+
+
+def _read(raw: bytes) -> _File:
+    """Return the content of an audit file, or raise what is wrong with its form or its hashes."""
+    lines = [line + b"\n" for line in raw.removesuffix(b"\n").split(b"\n")]
+    if b"".join(lines) != raw or len(lines) < 3:
+        raise _Wrong(0, "it is not an audit file, or cut off")
+    header = _line(Header, lines[0], 0)
+    if header.format != FORMAT:
+        raise _Wrong(0, f"its format is {header.format!r}, not {FORMAT!r}")
+    commits = tuple(_commit(line, number) for number, line in enumerate(lines[1:-1], start=1))
+    _check_chain(header.match_id, commits)
+    _check_footer(_line(Footer, lines[-1], 0), commits, hashlib.sha256(b"".join(lines[:-1])).hexdigest())
+    return _File(header.match_id, commits)
+
+
+def _line(kind: type[Line], raw: bytes, version: int) -> Line:
+    try:
+        line = msgspec.json.decode(raw, type=kind)
+    except msgspec.MsgspecError as error:
+        raise _Wrong(version, f"its line is malformed, or missing: {error}") from error
+    if encode_line(line) != raw:
+        raise _Wrong(version, "its line is not in the canonical form")
+    return line
+
+
+def _commit(raw: bytes, number: int) -> Commit:
+    line = _line(CommitLine, raw, number)
+    if line.version != number:
+        raise _Wrong(number, f"commit {line.version} stands in its place")
+    try:
+        commit = line.commit()
+    except ValueError as error:
+        raise _Wrong(number, "its head is not hex") from error
+    if commit.head.hex() != line.head or not commit.events:
+        raise _Wrong(number, "its head is not in the canonical form, or it has no events")
+    return commit
+
+
+def _check_chain(match_id: str, commits: Sequence[Commit]) -> None:
+    head = GENESIS
+    for commit in commits:
+        if chain(match_id, head, commit.version, commit) != commit.head:
+            raise _Wrong(commit.version, "its hash does not continue the chain")
+        head = commit.head
+
+
+def _check_footer(footer: Footer, commits: Sequence[Commit], sha256: str) -> None:
+    if footer != Footer(len(commits), commits[-1].head.hex(), sha256):
+        raise _Wrong(0, "its last line does not fit what stands before")
+
+
+def _replayed(file: _File, rulesets: Sequence[Ruleset]) -> Match:
+    """Return the match at its end, or raise the first commit that the rules make otherwise."""
+    ruleset = next((each for each in rulesets if each.owns(file.match_id)), None)
+    if ruleset is None:
+        raise _Wrong(0, f"no game has match ids like {file.match_id!r}")
+    seed = _published_seed(file.commits[-1])
+    match = _before_all(file, ruleset, seed)
+    referee = _Referee(ruleset, match, seed)
+    for commit in file.commits:
+        if match.is_closed:
+            raise _Wrong(commit.version, "it comes after the match was closed")
+        match = referee.after(match, commit)
+    if not match.is_closed:
+        raise _Wrong(match.version, "it is the last one, but the game is not over")
+    return match
+
+
+def _published_seed(last: Commit) -> bytes:
+    try:
+        return records.restore_closed(last.events[-1]).server_seed
+    except Undecodable as error:
+        raise _Wrong(last.version, f"it is the last one, but does not close the match: {error}") from error
+
+
+def _before_all(file: _File, ruleset: Ruleset, seed: bytes) -> Match:
+    first = file.commits[0]
+    try:
+        created = records.restore_created(first.events[0])
+        game = ruleset.pinned(created.rules_version, created.data_hash)
+        now_ms = records.decode_meta(first.meta).recorded_at_ms
+        sealed = Seed(seed, created.sealed_seed)
+        match = new_match(game, file.match_id, created.setup, seed=sealed, now_ms=now_ms)
+    except (Undecodable, ValueError) as error:
+        raise _Wrong(1, str(error)) from error
+    except Refusal as refusal:
+        raise _Wrong(1, refusal.message) from refusal
+    if created.match_id != file.match_id or created.game != game.name:
+        raise _Wrong(1, "it creates another match")
+    if created.commitment != match.commitment:
+        raise _Wrong(1, "its commitment is not that of the published seed")
+    return match
+
+
+class _Referee:
+    """Judges the recorded commands of a closed match again: the seed is known, so are all draws."""
+
+    def __init__(self, ruleset: Ruleset, match: Match, seed: bytes) -> None:
+        self._codec, self._ledger, self._seed = ruleset.codec, Ledger(ruleset), seed
+        self._game = self._ledger.game_of(match)
+        self._draws = draws_of(match.match_id, match.game, match.setup, seed)
+        package = ruleset.codec.messages.DESCRIPTOR
+        self._command_type = GetMessageClass(package.pool.FindMessageTypeByName(f"{package.package}.Command"))
+
+    def after(self, match: Match, commit: Commit) -> Match:
+        """Return `match` after `commit`, or raise what the commit should have been."""
+        try:
+            meta = records.decode_meta(commit.meta)
+            happened = self._happened(match, commit, meta)
+        except Rejected as rejected:
+            raise _Wrong(commit.version, f"the rules refuse its command: {rejected}") from rejected
+        except (Undecodable, DecodeError, ValueError) as error:
+            raise _Wrong(commit.version, str(error)) from error
+        intent = Intent(commit.command_id, "", actor=meta.actor, commands=meta.commands)
+        draft = self._ledger.draft(match, happened, intent, reveal=lambda: self._seed, now_ms=meta.recorded_at_ms)
+        if draft.proposed.events != commit.events:
+            raise _Wrong(commit.version, "its events are not what the rules make of its commands")
+        if draft.proposed.meta != commit.meta:
+            raise _Wrong(commit.version, "its meta does not fit the state after it, or is not in the canonical form")
+        return draft.committed(commit.head).match
+
+    def _happened(self, match: Match, commit: Commit, meta: CommitMeta) -> tuple[Happening, ...]:
+        if match.version == 0:
+            _require(commit.command_id == CREATE and meta.actor is None and not meta.commands, "it is no creation")
+            return begin(self._game, match.setup, self._draws)
+        seat = -1 if meta.actor is None else meta.actor
+        _require(0 <= seat < len(match.setup.seats) and bool(meta.commands), "it names no seat, or no command")
+        commands = tuple(self._codec.decode_command(self._command_type.FromString(raw), seat) for raw in meta.commands)
+        self._check_origin(match, commit, commands, seat=seat)
+        return judge(self._game, match.state, commands, self._draws)
+
+    def _check_origin(self, match: Match, commit: Commit, commands: tuple[Any, ...], *, seat: Seat) -> None:
+        if commit.command_id.startswith(f"auto:{seat}:"):
+            _require(match.setup.seats[seat].is_house_bot, "it plays automatically for a player")
+            _require(seat in match.to_act, "it plays automatically for a seat that is not to act")
+            _require(commands == (self._game.automatic(match.state, seat),), "its command is not the automatic one")
+        else:
+            _require(commit.command_id.startswith(f"{seat}:"), "its command id is not one of its seat")
+
+
+def _require(holds: bool, cause: str) -> None:
+    if not holds:
+        raise ValueError(cause)
