@@ -10,7 +10,7 @@ import pytest
 from promontory import AsyncClient, Update, game
 from promontory.bots.registry import policy
 from promontory.client.matches import CloseReason
-from promontory.games.transcontinental.commands import DrawCard, EndWork
+from promontory.games.transcontinental.commands import DrawCard, EndWork, PlayMeld
 from promontory.games.transcontinental.events import CardDrawn, TurnStarted
 from promontory.games.transcontinental.vocabulary import Source
 from tests.client.conftest import Connect, World
@@ -67,10 +67,21 @@ async def test_a_preview_ends_where_chance_comes_in(world: World, client: AsyncC
     assert world.referee.version == 1
 
 
-async def test_a_command_of_another_seat_is_not_sent(world: World, client: AsyncClient) -> None:
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (EndWork(1), r"EndWork\(seat=1\) is of seat 1; this is seat 0"),
+        (None, "None is no command of transcontinental"),
+        ("pass", "'p' is no command of transcontinental"),
+        (PlayMeld(0, (1, 2, 3)), "PlayMeld.* is no command of transcontinental"),  # type: ignore[arg-type]
+    ],
+)
+async def test_what_is_no_command_of_the_seat_is_not_sent(
+    world: World, client: AsyncClient, command: object, problem: str
+) -> None:
     seated = client.seat("transcontinental", world.referee.match_id, 0)
-    with pytest.raises(ValueError, match="EndWork is of seat 1; this is seat 0"):
-        await seated.submit(EndWork(1))
+    with pytest.raises(ValueError, match=problem):
+        await seated.submit(command)
     assert world.faults.requests("SubmitCommand") == []
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import secrets
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.client.connection import Connection, Remote, Token
-from promontory.client.errors import PromontoryError
 from promontory.client.matches import Commit
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
@@ -24,7 +21,6 @@ from promontory.client.tickets import MATCHMAKING, Pool, Ticket, pool_of
 from promontory.games import registry
 
 ENTROPY_BYTES = 32
-CANCEL_SECONDS = 5
 RETRY_SECONDS = 30.0
 
 
@@ -115,12 +111,7 @@ class AsyncClient:
         Raises what `enter` does, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
         """
         ticket = await self.enter(pool, request_id=request_id, entropy=entropy)
-        try:
-            return await ticket.seat()
-        except asyncio.CancelledError:
-            with suppress(PromontoryError, TimeoutError):
-                await asyncio.wait_for(ticket.cancel(), CANCEL_SECONDS)
-            raise
+        return await ticket.seat_or_leave()
 
     def ticket(self, ticket_id: str) -> Ticket:
         """Return the player's ticket with this id."""

@@ -46,6 +46,16 @@ class GameRemote:
         with understanding():
             return tuple(self.codec.decode_event(message) for message in messages)
 
+    def encoded(self, command: Any, seat: int) -> Message:
+        """Return a command of `seat` as a message. Raises `ValueError` if it is none, or is another seat's."""
+        try:
+            message = self.codec.encode_command(command)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{command!r} is no command of {self.game.name}") from error
+        if command.seat != seat:
+            raise ValueError(f"{command!r} is of seat {command.seat}; this is seat {seat}")
+        return message
+
     def update(self, message: Any, seat: int | None, *, events: Sequence[Message] = ()) -> Update:
         """Return what a message with `match` and `view` says to `seat`."""
         match = match_of(message.match)
@@ -159,7 +169,7 @@ class Seat(Spectator):
         Raises:
             FailedPrecondition: the rules forbid it; `reason` and `metadata["rule"]` say why.
             VersionConflict: the match has moved past `expected_version`.
-            ValueError: a command is of another seat.
+            ValueError: a command is of another seat, or no command of the game.
         """
         answer = await self._game.call(
             "SubmitCommand",
@@ -180,10 +190,7 @@ class Seat(Spectator):
 
     def _encoded(self, commands: Any) -> list[Message]:
         listed = list(commands) if isinstance(commands, Sequence) else [commands]
-        for command in listed:
-            if command.seat != self.seat:
-                raise ValueError(f"{type(command).__name__} is of seat {command.seat}; this is seat {self.seat}")
-        return [self._game.codec.encode_command(command) for command in listed]
+        return [self._game.encoded(command, self.seat) for command in listed]
 
 
 class _Watch:

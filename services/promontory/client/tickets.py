@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -12,13 +13,14 @@ import msgspec
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
-from promontory.client.errors import TicketCancelled, understanding
+from promontory.client.errors import PromontoryError, TicketCancelled, understanding
 from promontory.client.matches import time_of
 from promontory.client.seats import GameRemote, Seat
 from promontory.codec.mapping import StructMapping
 from promontory.games.registry import GAMES, GameEntry, UnknownGameError
 
 MATCHMAKING = pb.DESCRIPTOR.services_by_name["MatchmakingService"]
+CANCEL_SECONDS = 5
 
 
 class TicketState(StrEnum):
@@ -143,6 +145,18 @@ class Ticket:
         assigned = await self.assignment()
         game = GameRemote(self._connection, game_of_service(assigned.service))
         return Seat(game, assigned.match_id, assigned.seat)
+
+    async def seat_or_leave(self) -> Seat:
+        """Wait for the match like `seat`; if the waiting task is cancelled, cancel the ticket with it.
+
+        Whoever stops waiting is not seated in a match that nobody plays, unless it has just been made.
+        """
+        try:
+            return await self.seat()
+        except asyncio.CancelledError:
+            with suppress(PromontoryError, TimeoutError):
+                await asyncio.wait_for(self.cancel(), CANCEL_SECONDS)
+            raise
 
     async def cancel(self) -> TicketUpdate:
         """Take the ticket out of the queue; cancelling it again changes nothing.
