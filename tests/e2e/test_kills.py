@@ -20,7 +20,7 @@ VICTIMS = ("transcontinental", "relay", "worker-0", "scoring", "matchmaking", "s
 
 @pytest.mark.timeout(240)
 async def test_a_kill_of_each_process_under_load_loses_nothing(platform: Platform) -> None:
-    """Matches of players and house bots go on while each kind of process is killed -9 in turn and started again, the server too."""
+    """Players and house bots play on while each kind of process, the server too, is killed -9 and started again."""
     kills = asyncio.create_task(_kill_in_turn(platform))
     journal = await play_while(kills, platform, pool=POOL, players=PLAYERS)
 

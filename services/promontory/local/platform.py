@@ -7,8 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from promontory.games.registry import GAMES
 from promontory.local.keys import KeyRing
 from promontory.local.processes import ChildProcess
@@ -17,26 +15,14 @@ from promontory.runtime.server import Ready
 from promontory.runtime.settings import inherited
 
 GAME_NAMES = tuple(game.name for game in GAMES)
-MATCHMAKING_PORT, SCORING_PORT, RULES_PORT = 7401, 7402, 7411
-
-
-class Ports(msgspec.Struct, frozen=True):
-    """The ports the services listen on; 0 lets each take any free one."""
-
-    matchmaking: int = 0
-    scoring: int = 0
-    rules: int = 0
-
-    @classmethod
-    def usual(cls) -> Self:
-        """Return the ports that the documentation shows."""
-        return cls(MATCHMAKING_PORT, SCORING_PORT, RULES_PORT)
+GRPC_PORTS, METRICS_PORTS = 7400, 9400
 
 
 class Platform:
     """The platform in one directory: keys, data, logs, and every process. A context manager that stops all of them.
 
     Uses the server at `redis_url` if one is given, else an embedded one, `server`, whose data stays in the directory.
+    `usual_ports` takes the ports that the documentation shows instead of any free ones.
     """
 
     def __init__(
@@ -44,7 +30,7 @@ class Platform:
         directory: Path,
         *,
         redis_url: str | None = None,
-        ports: Ports | None = None,
+        usual_ports: bool = False,
         workers: int = 1,
         settings: Mapping[str, str] | None = None,
     ) -> None:
@@ -52,7 +38,7 @@ class Platform:
         self.keys = KeyRing(self.directory / "keys")
         self.ready: dict[str, Ready] = {}
         self.processes: dict[str, ChildProcess] = {}
-        self._ports = ports or Ports()
+        self._usual_ports = usual_ports
         self._workers = workers
         self._settings = settings or {}
         self.server = None if redis_url else EmbeddedServer(self.directory / "valkey")
@@ -147,11 +133,21 @@ class Platform:
         return {**inherited(), **self._settings, **found}
 
     def _listen(self, name: str) -> dict[str, str]:
-        if name in self.ready and self.ready[name].grpc:
-            return {"PROMONTORY_LISTEN": self.ready[name].grpc}
-        ports = {"matchmaking": self._ports.matchmaking, "scoring": self._ports.scoring}
-        rules = {game: self._ports.rules and self._ports.rules + i for i, game in enumerate(GAME_NAMES)}
-        return {"PROMONTORY_LISTEN": f"127.0.0.1:{({**ports, **rules}).get(name, 0)}"}
+        grpc, metrics = self._addresses(name)
+        return {"PROMONTORY_LISTEN": grpc, "PROMONTORY_METRICS_LISTEN": metrics}
+
+    def _addresses(self, name: str) -> tuple[str, str]:
+        if name in self.ready:
+            return self.ready[name].grpc or "127.0.0.1:0", self.ready[name].metrics
+        number = self._numbers[name]
+        ports = (GRPC_PORTS + number, METRICS_PORTS + number) if self._usual_ports else (0, 0)
+        return f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}"
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        """What is added to the first port for each process: 7401 is matchmaking, 7411 the first game's rules."""
+        groups = {1: ("matchmaking", "scoring", "relay"), 11: GAME_NAMES, 21: self.worker_names}
+        return {name: first + i for first, names in groups.items() for i, name in enumerate(names)}
 
 
 def _arguments(name: str) -> list[str]:

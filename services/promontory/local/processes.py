@@ -91,4 +91,3 @@ class ChildProcess:
     def _failure(self, what: str) -> ProcessFailed:
         tail = b"\n".join(self.log_file.read_bytes().splitlines()[-15:]).decode(errors="replace")
         return ProcessFailed(f"{self.name} {what}; the end of {self.log_file}:\n{tail}")
-

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from promontory.local.platform import Platform, Ports
+from promontory.local.platform import Platform
 from promontory.runtime import clock
 from promontory.runtime.settings import given
 
@@ -23,15 +23,10 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
     console = Console()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    with console.status("starting"):
-        platform = Platform(
-            directory,
-            redis_url=given("redis_url"),
-            ports=Ports() if any_ports else Ports.usual(),
-            workers=workers,
-        )
-        platform.start()
+    platform = Platform(directory, redis_url=given("redis_url"), usual_ports=not any_ports, workers=workers)
     try:
+        with console.status("starting"):
+            platform.start()
         write_connection(platform)
         welcome(platform, console)
         while not stop.wait(WATCH_SECONDS):
@@ -79,7 +74,7 @@ def _to_try(platform: Platform) -> list[str]:
     home = platform.directory
     scoring = platform.ready["scoring"].metrics
     return [
-        f"promontory bot run examples/first_bot.py --pool transcontinental.ranked --data-dir {home}",
-        f"promontory token --player ada --data-dir {home}",
+        "promontory bot new my_bot.py",
+        f"promontory bot run my_bot.py --pool transcontinental.ranked --data-dir {home}",
         f"curl -s http://{scoring}/metrics | grep promontory_tallies",
     ]

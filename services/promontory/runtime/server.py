@@ -69,7 +69,7 @@ async def serve(service: Service, settings: ServerSettings) -> None:
         reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
     server.add_generic_rpc_handlers([UnknownMethods()])
     host = settings.listen.rpartition(":")[0]
-    port = server.add_insecure_port(settings.listen)
+    port = _bind(server, settings.listen)
     await server.start()
     tasks = [asyncio.create_task(_never_silent(coroutine)) for coroutine in service.beside]
     for name in ["", *names]:
@@ -84,6 +84,20 @@ async def serve(service: Service, settings: ServerSettings) -> None:
         await _cancel(tasks)
         await _each(service.close)
     log.info("server_stopped")
+
+
+class CannotListen(Exception):
+    """The address is taken, or not this machine's."""
+
+
+def _bind(server: grpc.aio.Server, address: str) -> int:
+    try:
+        return server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise CannotListen(
+            f"cannot listen on {address}: stop what does, or choose another address "
+            "(PROMONTORY_LISTEN; `promontory up --any-ports`)"
+        ) from error
 
 
 def announce(settings: ProcessSettings, *, grpc_address: str = "") -> Ready:
