@@ -41,8 +41,9 @@ class CeleryPublisher:
         for task in tasks:
             try:
                 self._send(task)
-            except (OperationalError, OSError) as error:
-                raise BrokerUnavailable(f"sending {task.name}: {error}") from error
+            except Exception as error:
+                # Full, frozen or gone: whatever the transport raises, the task is not handed over.
+                raise BrokerUnavailable(f"sending {task.name}: {error!r}") from error
 
     def _send(self, task: Task) -> None:
         # A connection that died since the last task is only found out by sending; the second try gets a new one.
@@ -60,7 +61,6 @@ class CeleryPublisher:
         with self._app.connection_for_write() as connection:
             try:
                 connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0)
-                connection.default_channel.client.ping()
+                return bool(connection.default_channel.client.ping())
             except (OperationalError, OSError, *connection.connection_errors):
                 return False
-        return True

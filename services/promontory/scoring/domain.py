@@ -15,6 +15,7 @@ NEW_SIGMA = 25.0 / 3.0
 NEW_POINTS = 1500.0
 POINTS_PER_MU = 40.0
 ASSURED_SIGMAS = 3.0
+KEPT_BOARDS = 8
 
 _MODEL = BradleyTerryPart(mu=NEW_MU, sigma=NEW_SIGMA)
 
@@ -112,6 +113,7 @@ class PoolRatings:
         self.version = 0
         self._tallies: dict[str, Tally] = {}
         self._histories: dict[str, list[Step]] = {}
+        self._boards: dict[int, Sequence[Standing]] = {}
 
     def apply(self, tally: Tally) -> None:
         """Fold the next tally in."""
@@ -136,7 +138,17 @@ class PoolRatings:
         return steps[: bisect_right(steps, version, key=attrgetter("version"))]
 
     def standings(self, *, version: int) -> Sequence[Standing]:
-        """Return the players as of `version`, by assured points, the best first; equal ones by their id."""
+        """Return the players as of `version`, by assured points, the best first; equal ones by their id.
+
+        The tables of the versions asked for last are kept, since a list is read page after page.
+        """
+        if version not in self._boards:
+            while len(self._boards) >= KEPT_BOARDS:
+                del self._boards[next(iter(self._boards))]
+            self._boards[version] = self._board(version)
+        return self._boards[version]
+
+    def _board(self, version: int) -> Sequence[Standing]:
         histories = ((player_id, self.history(player_id, version=version)) for player_id in self._histories)
         rated = [(player_id, steps[-1].change.after) for player_id, steps in histories if steps]
         return _ranked(sorted(rated, key=lambda each: (-each[1].assured_points, each[0])))

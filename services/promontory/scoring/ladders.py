@@ -11,6 +11,7 @@ from promontory.scoring.domain import ClosedMatch, PoolRatings, Tally, tally
 from promontory.scoring.records import proposed, recorded, stream_of
 
 MAX_CONFLICTS = 100
+PAGE_COMMITS = 500
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -79,9 +80,13 @@ class Ladder:
         return self._ratings
 
     async def _follow(self) -> None:
-        for commit in await self._log.read(self._stream, after=self._position):
-            self._ratings.apply(recorded(self._stream, commit))
-            self._position = commit.position
+        more = True
+        while more:
+            page = await self._log.read(self._stream, after=self._position, limit=PAGE_COMMITS)
+            for commit in page:
+                self._ratings.apply(recorded(self._stream, commit))
+                self._position = commit.position
+            more = len(page) == PAGE_COMMITS
 
 
 class Ladders:

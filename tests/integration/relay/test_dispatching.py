@@ -132,17 +132,37 @@ async def test_a_broker_that_was_down_gets_everything_once_it_is_back(
     await publisher.aclose()
 
 
+async def test_a_broker_that_is_full_gets_everything_once_it_has_room(
+    house: House, second_server: EmbeddedServer
+) -> None:
+    """[event_log R13] A relay outlives a broker that refuses."""
+    broker = connect(second_server.url)
+    await broker.commands.config_set("maxmemory", "1")
+    publisher = CeleryPublisher(broker_url(second_server.url, ""))
+    await house.create("greedy", "greedy")
+    with capture_logs() as lines:
+        async with running(house.dispatcher(publisher)):
+            await eventually(lambda: _said(lines, "broker_unavailable"))
+            await broker.commands.config_set("maxmemory", "0")
+            await eventually(lambda: broker.commands.llen("bots"), seconds=20)
+    await broker.aclose()
+    await publisher.aclose()
+
+
 async def test_a_relay_process_follows_the_log_and_drains_when_told(house: House) -> None:
     """[event_log 2.14] Ready file, metrics, SIGTERM, exit code 0."""
     relay = house.place.start("relay", "relay", PROMONTORY_SWEEP_SECONDS="0.05")
     ready = await asyncio.to_thread(relay.ready)
     await house.create("greedy", "greedy")
     await eventually(lambda: _queued(house, "bots", 1))
-    text = await asyncio.to_thread(_scrape, ready.metrics)
-    assert 'promontory_obligations_total{kind="bot",outcome="published"} 1.0' in text
-    assert 'promontory_oldest_obligation_seconds{game="transcontinental"}' in text
+    await eventually(lambda: _shows(ready.metrics, 'obligations_total{kind="bot",outcome="published"} 1.0'))
+    assert await _shows(ready.metrics, 'oldest_obligation_seconds{game="transcontinental"} 0.0')
     relay.terminate()
     assert await asyncio.to_thread(relay.wait) == 0
+
+
+async def _shows(address: str, metric: str) -> bool:
+    return f"promontory_{metric}" in await asyncio.to_thread(_scrape, address)
 
 
 def _scrape(address: str) -> str:

@@ -12,13 +12,17 @@ import pytest
 
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
 from promontory.api.scoring.v1.scoring_service_pb2_grpc import ScoringServiceStub
-from promontory.eventlog.redis_server import Connections
+from promontory.eventlog.redis_server import Connections, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.runtime import clock
+from promontory.runtime.embedded import EmbeddedServer
+from promontory.scoring.ladders import Ladders
 from promontory.scoring.main import servicer
 from promontory.scoring.rebuild import rebuild_pool
 from promontory.scoring.records import stream_of
+from promontory.scoring.usecases import TallyMatch
 from tests.support.closed_matches import Played, write_closed, write_open
+from tests.support.faults import FaultProxy
 from tests.support.serving import Keys, create_keys, reason_of, served
 
 SERVICE = pb.DESCRIPTOR.services_by_name["ScoringService"]
@@ -112,6 +116,21 @@ async def test_history_tells_what_each_match_changed(
     assert [entry.match_id for entry in entries] == matches[::-1]
     assert entries[0].change.before == entries[1].change.after
     assert entries[0].close_time.seconds == 1_700_000_000
+
+
+async def test_a_tally_whose_answer_is_lost_counts_once(
+    valkey: EmbeddedServer, log: RedisEventLog, pool: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """[event_log 2.4] An unknown outcome is resolved by the command id, and the ladder finds its own commit."""
+    match_id = await write_closed(log, played(pool, 1))
+    async with FaultProxy(valkey.socket_path, tmp_path_factory.mktemp("proxy") / "s") as proxy:
+        connections = connect(proxy.url)
+        shaky = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+        proxy.lose_reply(to=b"append_")
+        tallied = await TallyMatch(shaky, Ladders(shaky))(match_id)
+        await connections.aclose()
+    assert (proxy.lost, len(tallied.changes)) == (1, 2)
+    assert len(await log.read(stream_of(pool))) == 1
 
 
 async def test_a_player_cannot_tally(replicas: list[ScoringServiceStub], keys: Keys, pool: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from promontory.eventlog.memory import MemoryEventLog
-from promontory.eventlog.port import START, LogCorrupt, Proposed, StoredEvent
+from promontory.eventlog.port import START, LogCorrupt, Proposed, StoredEvent, bucket_of
+from promontory.games.registry import GAMES
 from promontory.runtime.errors import Refusal
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.records import stream_of
@@ -76,6 +77,11 @@ async def test_a_repeated_tally_settles_an_obligation_that_the_first_left(scorin
     await TallyMatch(_NeverSettles(scoring.log), ladders)(await write_closed(scoring.log, DUEL))
     await scoring.tally(DUEL.match_id)
     assert await scoring.log.oldest_due("tc:0a7") is None
+
+
+def test_no_game_s_matches_share_a_bucket_with_the_rating_logs() -> None:
+    """[event_log 2.2] Streams are told apart by their first part."""
+    assert bucket_of(stream_of(POOL)).partition(":")[0] not in {game.code for game in GAMES}
 
 
 @pytest.mark.parametrize(
