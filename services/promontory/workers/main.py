@@ -12,7 +12,7 @@ from celery import signals
 from promontory.runtime import server
 from promontory.runtime.settings import WorkerSettings
 from promontory.workers.app import create_app
-from promontory.workers.telemetry import Telemetry
+from promontory.workers.telemetry import Telemetry, structure_logging
 
 log = structlog.get_logger()
 
@@ -23,8 +23,8 @@ def run_worker(settings: WorkerSettings) -> int:
     With a concurrency of 1 tasks run in this process, one after the other: the metrics it serves are theirs. With more
     they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
     """
+    structure_logging()
     app = create_app(settings)
-    Telemetry().connect()
 
     def announce(**_: Any) -> None:
         server.announce(settings)
@@ -40,6 +40,7 @@ def run_worker(settings: WorkerSettings) -> int:
         without_heartbeat=True,
         quiet=True,
     )
-    worker.start()
+    with Telemetry():
+        worker.start()
     log.info("worker_stopped")
     return int(worker.exitcode or 0)

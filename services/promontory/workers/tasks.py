@@ -12,12 +12,12 @@ from promontory.workers.turns import play_turn
 def add_tasks(app: Celery, services: Services) -> None:
     """Add the tasks to `app`. They call `services`, which try again for a while; after that the relay does."""
 
-    @app.task(name=PLAY_BOT_TURN)  # type: ignore[untyped-decorator]
+    @app.task(name=PLAY_BOT_TURN, shared=False)  # type: ignore[untyped-decorator]
     def play_bot_turn(game: str, match_id: str, seat: int, since_version: int) -> int:
         """Play the house bot in `seat` until its turn is over, and return how many commands that took."""
         return play_turn(services.seat(game, match_id, seat), since_version)
 
-    @app.task(name=TALLY_MATCH)  # type: ignore[untyped-decorator]
+    @app.task(name=TALLY_MATCH, shared=False)  # type: ignore[untyped-decorator]
     def tally_match(match_id: str) -> bool:
         """Have the match tallied, and return whether this call counted it."""
         return bool(services.tally(match_id).tallied)

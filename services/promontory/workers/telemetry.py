@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, Self
 
 import structlog
 from celery import signals
@@ -17,17 +17,19 @@ _QUIET = "celery.app.trace"  # tells of each failed task, as the canonical line 
 
 
 class Telemetry:
-    """Listens to Celery's signals in this process."""
+    """Listens to Celery's signals, as a context manager, in this process and those forked from it."""
 
     def __init__(self) -> None:
         self._started: dict[str, float] = {}
 
-    def connect(self) -> None:
-        """Listen from now on, in this process and those forked from it."""
-        _structure_logging()
-        signals.setup_logging.connect(_keep_logging, weak=False)
-        signals.task_prerun.connect(self._before, weak=False)
-        signals.task_postrun.connect(self._after, weak=False)
+    def __enter__(self) -> Self:
+        signals.task_prerun.connect(self._before)
+        signals.task_postrun.connect(self._after)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signals.task_prerun.disconnect(self._before)
+        signals.task_postrun.disconnect(self._after)
 
     def _before(self, *, task_id: str, **_: Any) -> None:
         self._started[task_id] = clock.monotonic()
@@ -56,7 +58,9 @@ def _outcome(retval: object) -> str:
     return "done"
 
 
-def _structure_logging() -> None:
+def structure_logging() -> None:
+    """Send what Celery and other libraries log, from warnings on, and Python's own warnings through structlog."""
+    signals.setup_logging.connect(_keep_logging, weak=False)
     root = logging.getLogger()
     root.handlers = [_Structured()]
     root.setLevel(logging.WARNING)

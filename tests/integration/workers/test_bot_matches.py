@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from celery import Celery
 
 from promontory.local.processes import ChildProcess
 from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.runtime.broker import PLAY_BOT_TURN
 from tests.support.house import House, Place, Repeating, running
 
 
@@ -56,6 +60,27 @@ async def test_a_broker_that_forgets_all_loses_no_turn(house: House, publisher: 
         await house.redis.flushdb()
         await house.is_over(match_id)
     assert await house.tallied() == {"house.0": 1, "house.1": 1}
+
+
+class Intruder:
+    """Leaves a mark wherever it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self._mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return (os.symlink, ("here", str(self._mark)))
+
+
+async def test_a_pickled_message_is_never_opened(house: House, publisher: CeleryPublisher, tmp_path: Path) -> None:
+    """[event_log 5.2] JSON only; and the worker goes on."""
+    app = Celery("intruder", broker=house.place.broker, set_as_current=False)
+    app.send_task(PLAY_BOT_TURN, args=[Intruder(tmp_path / "mark")], queue="bots", serializer="pickle")
+    app.close()
+    async with running(house.dispatcher(publisher)):
+        await house.is_over(await house.create("greedy", "greedy"))
+    assert await house.queued("bots") == []
+    assert not (tmp_path / "mark").is_symlink()
 
 
 def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
