@@ -43,10 +43,11 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Faults:
-    """What is to go wrong, call by call, and what has been called."""
+    """What is to go wrong, call by call, and what has been called; `on_call` holds what else a call sets off."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
+        self.on_call: dict[str, Callable[[], None]] = {}
         self._before: dict[str, list[Any]] = defaultdict(list)
         self._after: dict[str, list[Any]] = defaultdict(list)
         self._cuts: list[Cut] = []
@@ -71,6 +72,7 @@ class Faults:
     def call(self, method: str, request: Any) -> Iterator[None]:
         """Note a call, and fail it before or after the body as planned."""
         self.calls.append((method, request))
+        self.on_call.get(method, _nothing)()
         _raise(self._before[method])
         yield
         _raise(self._after[method])
@@ -84,6 +86,10 @@ class Faults:
     def next_cut(self) -> Cut | None:
         """Return how the stream that begins now ends, or None if nothing is planned."""
         return self._cuts.pop(0) if self._cuts else None
+
+
+def _nothing() -> None:
+    pass
 
 
 def _raise(planned: list[Any]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import Random
 
 import pytest
@@ -109,6 +111,17 @@ def test_closing_ends_what_waits_in_another_thread(world_apart: World, blocking:
         blocking.close()
         with pytest.raises(ClientClosed):
             waiting.result()
+
+
+def test_an_interrupt_gives_up_the_ticket(world_apart: World, blocking: Client) -> None:
+    """Whoever presses Ctrl-C while waiting must not be seated in a match that nobody plays."""
+    world_apart.queue.open.clear()
+    me = threading.main_thread().ident or 0
+    world_apart.faults.on_call["WatchTicket"] = partial(signal.pthread_kill, me, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        blocking.play(POOL)
+    blocking.close()
+    assert len(world_apart.faults.requests("CancelTicket")) == 1
 
 
 FORK = """

@@ -1,0 +1,319 @@
+"""Runs a bot of one's own: enters a pool's queue again and again and plays every match with the bot's `choose`.
+
+What happens when the bot is wrong:
+
+- A command that the rules refuse is reported and counted, and the seat plays what the policy `random` chooses instead,
+  so the match goes on. A bot that plays well has no refusals.
+- An exception in the bot's file, or something returned that is no command, ends the run with a `BotError` that names
+  the file and the line. Open matches are resigned, so that no opponent waits for a bot that is gone; the same happens
+  when the run is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any, TypeAlias
+
+import msgspec
+
+from promontory.bots.port import Policy
+from promontory.bots.registry import policy
+from promontory.client.asynchronous import AsyncClient
+from promontory.client.bot_file import CHOOSE, Bot, BotError, load_bot
+from promontory.client.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    PromontoryError,
+    ResourceExhausted,
+    VersionConflict,
+)
+from promontory.client.matches import MatchSummary, Update
+from promontory.client.seats import Seat, new_request_id
+from promontory.client.tickets import Ticket
+from promontory.games import registry
+
+FALLBACK_POLICY = "random"
+RESIGN_SECONDS = 5
+LIMIT_PAUSE_SECONDS = 1.0
+RECENT_MATCHES = 20
+_TOO_LATE = {"MATCH_OVER", "NOT_YOUR_TURN"}
+
+
+class BotPlan(msgspec.Struct, frozen=True):
+    """What to play: `matches` matches of `pool` in all (None: without end), up to `concurrent` at a time.
+
+    `seed` fixes the random numbers of each match, together with its id; None takes another one for each run. With
+    `resume` the first matches are those of the pool that an earlier run left open, if there are any among the player's
+    last 20; leave it off if another run of the same player is under way.
+    """
+
+    pool: str
+    matches: int | None = 1
+    concurrent: int = 1
+    seed: int | None = None
+    resume: bool = False
+
+
+class MatchStarted(msgspec.Struct, frozen=True):
+    """The bot got `seat` in a match against the players `opponents`."""
+
+    match_id: str
+    seat: int
+    opponents: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.match_id}: started in seat {self.seat} against {', '.join(self.opponents)}"
+
+
+class CommandRefused(msgspec.Struct, frozen=True):
+    """The rules refused `command`, as the bot's `choose` returned it at `version`; a random one was played instead."""
+
+    match_id: str
+    version: int
+    command: str
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.match_id}: version {self.version}: {self.command} was refused: {self.reason}: {self.message}"
+
+
+class MatchPlayed(msgspec.Struct, frozen=True):
+    """A match is over: the bot's place from 1, whether it shared it, and all scores in the order of seats.
+
+    `commands` counts the bot's submissions, `refused` those that the rules refused.
+    """
+
+    match_id: str
+    seat: int
+    opponents: tuple[str, ...]
+    place: int
+    shared: bool
+    scores: tuple[int, ...]
+    resigned: bool
+    commands: int
+    refused: int
+
+    def __str__(self) -> str:
+        result = "drawn" if self.shared and self.place == 1 else "won" if self.place == 1 else f"place {self.place}"
+        ending = " by resignation" if self.resigned else ""
+        scores = ":".join(map(str, self.scores))
+        return (
+            f"{self.match_id}: {result}{ending} in seat {self.seat} against {', '.join(self.opponents)},"
+            f" {scores}, {self.commands} commands, {self.refused} refused"
+        )
+
+
+BotEvent: TypeAlias = MatchStarted | CommandRefused | MatchPlayed
+"""What a run tells as it goes; each reads as a line for people."""
+
+OnEvent: TypeAlias = Callable[[BotEvent], None]
+
+
+class BotResult(msgspec.Struct, frozen=True):
+    """What a run came to: its pool, the seed of its random numbers, and its matches in the order they ended."""
+
+    pool: str
+    seed: int
+    matches: tuple[MatchPlayed, ...]
+
+    @property
+    def won(self) -> int:
+        """How many matches the bot won alone."""
+        return sum(match.place == 1 and not match.shared for match in self.matches)
+
+    @property
+    def drawn(self) -> int:
+        """How many matches ended with the bot sharing the first place."""
+        return sum(match.place == 1 and match.shared for match in self.matches)
+
+    @property
+    def refused(self) -> int:
+        """How many of the bot's commands were refused."""
+        return sum(match.refused for match in self.matches)
+
+    def __str__(self) -> str:
+        lost = len(self.matches) - self.won - self.drawn
+        return (
+            f"{len(self.matches)} matches in {self.pool}: {self.won} won, {self.drawn} drawn, {lost} lost;"
+            f" {self.refused} commands refused; seed {self.seed}"
+        )
+
+
+async def run_bot(client: AsyncClient, file: Path, plan: BotPlan, *, on_event: OnEvent | None = None) -> BotResult:
+    """Play as `plan` says with the bot in `file`, whose player `client` is, and return how it did.
+
+        async with promontory.AsyncClient(endpoints, token=token) as client:
+            result = await run_bot(client, Path("my_bot.py"), BotPlan("transcontinental.ranked", matches=10))
+        print(result)
+
+    Raises:
+        BotError: the file cannot be loaded, or failed; see the top of this module.
+        PromontoryError: the platform refuses the player, or cannot be reached for as long as the client retries.
+        ValueError: the plan is for less than one match.
+    """
+    if plan.concurrent < 1 or (plan.matches is not None and plan.matches < 1):
+        raise ValueError("a plan needs at least one match, and at least one at a time")
+    bot = load_bot(file)
+    run = _Run(client, bot, plan, on_event=on_event)
+    try:
+        return await run.play()
+    finally:
+        bot.close()
+
+
+class _Run:
+    """One run: so many players of matches, of whom one at a time waits in the queue."""
+
+    def __init__(self, client: AsyncClient, bot: Bot, plan: BotPlan, *, on_event: OnEvent | None) -> None:
+        self._client, self._bot, self._plan = client, bot, plan
+        self._tell = on_event or (lambda _: None)
+        self._seed = SystemRandom().getrandbits(32) if plan.seed is None else plan.seed
+        self._to_begin = plan.matches
+        self._left_open: list[Seat] = []
+        self._queueing = asyncio.Lock()
+        self._played: list[MatchPlayed] = []
+
+    async def play(self) -> BotResult:
+        """Play all matches."""
+        if self._plan.resume:
+            self._left_open = [seated async for seated in self._open_seats()]
+        players = self._plan.concurrent if self._to_begin is None else min(self._plan.concurrent, self._to_begin)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(players):
+                    group.create_task(self._keep_playing())
+        except BaseExceptionGroup as failures:
+            failure = failures.exceptions[0]
+            raise failure from failure.__cause__
+        return BotResult(self._plan.pool, self._seed, tuple(self._played))
+
+    async def _keep_playing(self) -> None:
+        while self._to_begin is None or self._to_begin > 0:
+            if self._to_begin is not None:
+                self._to_begin -= 1
+            seated = self._left_open.pop() if self._left_open else await self._next_seat()
+            rng = Random(f"{self._seed}/{seated.match_id}/{seated.seat}")  # noqa: S311 - play, not secrecy
+            played = await _Match(seated, self._bot, rng, tell=self._tell).play()
+            self._played.append(played)
+            self._tell(played)
+
+    async def _open_seats(self) -> AsyncIterator[Seat]:
+        """Yield the player's seats in open matches of the pool, among the last ones."""
+        looked = 0
+        async for entry in self._client.matches():
+            if entry.pool == self._plan.pool:
+                seated = self._client.seat(entry.game, entry.match_id, entry.seat)
+                if not (await seated.look()).match.is_over:
+                    yield seated
+            looked += 1
+            if looked == RECENT_MATCHES:
+                return
+
+    async def _next_seat(self) -> Seat:
+        async with self._queueing:
+            return await (await self._enter()).seat_or_leave()
+
+    async def _enter(self) -> Ticket:
+        """Enter the queue, or take up the ticket that an earlier run has left there."""
+        while True:
+            try:
+                return await self._client.enter(self._plan.pool)
+            except AlreadyExists as error:
+                return self._client.ticket(error.metadata["ticketId"])
+            except ResourceExhausted as error:
+                await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
+
+
+class _Match:
+    """One match that the bot plays."""
+
+    def __init__(self, seated: Seat, bot: Bot, rng: Random, *, tell: OnEvent) -> None:
+        self._seated, self._bot, self._rng, self._tell = seated, bot, rng, tell
+        self._commands = self._refused = 0
+
+    async def play(self) -> MatchPlayed:
+        """Play to the end; if the bot fails or is stopped, resign."""
+        try:
+            return await self._play()
+        except PromontoryError:
+            raise
+        except BaseException:
+            with suppress(PromontoryError, TimeoutError):
+                await asyncio.wait_for(self._seated.resign(), RESIGN_SECONDS)
+            raise
+
+    async def _play(self) -> MatchPlayed:
+        begun = False
+        async for update in self._seated:
+            if not begun:
+                begun = True
+                self._tell(MatchStarted(self._seated.match_id, self._seated.seat, self._opponents(update.match)))
+                await self._bot.call("on_match_start", update.match, self._seated.seat)
+            if update.your_turn:
+                await self._act(update)
+        await self._bot.call("on_match_end", update.match, self._seated.seat)
+        return self._report(update.match)
+
+    async def _act(self, update: Update) -> None:
+        command = await self._bot.call(CHOOSE, update.view, self._rng)
+        try:
+            await self._submit(command, update.version)
+        except ValueError as error:
+            raise BotError(f"{self._bot.file}: choose returned what it must not: {error}") from error
+        except (FailedPrecondition, InvalidArgument) as error:
+            if error.reason in _TOO_LATE:
+                return
+            self._refused += 1
+            self._tell(self._refusal(update, command, error))
+            await self._submit(self._fallback()(update.view, self._rng), update.version)
+
+    async def _submit(self, command: Any, version: int) -> None:
+        request_id = new_request_id()
+        while True:
+            try:
+                await self._seated.submit(command, expected_version=version, request_id=request_id)
+            except VersionConflict:
+                return
+            except ResourceExhausted as error:
+                await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
+            else:
+                self._commands += 1
+                return
+
+    def _fallback(self) -> Policy:
+        return policy(registry.game(self._seated.game), FALLBACK_POLICY)
+
+    def _refusal(self, update: Update, command: Any, error: PromontoryError) -> CommandRefused:
+        return CommandRefused(
+            match_id=self._seated.match_id,
+            version=update.version,
+            command=repr(command),
+            reason=error.reason,
+            message=error.message,
+        )
+
+    def _opponents(self, match: MatchSummary) -> tuple[str, ...]:
+        return tuple(seat.player_id for seat in match.seats if seat.seat != self._seated.seat)
+
+    def _report(self, match: MatchSummary) -> MatchPlayed:
+        if match.outcome is None:
+            raise BotError(f"{match.match_id} ended without an outcome")
+        placements = match.outcome.placements
+        place = placements[self._seated.seat].place
+        return MatchPlayed(
+            match_id=match.match_id,
+            seat=self._seated.seat,
+            opponents=self._opponents(match),
+            place=place,
+            shared=[placement.place for placement in placements].count(place) > 1,
+            scores=tuple(placement.score for placement in placements),
+            resigned=match.outcome.reason == "resigned",
+            commands=self._commands,
+            refused=self._refused,
+        )

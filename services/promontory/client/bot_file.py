@@ -1,0 +1,97 @@
+"""A bot in a file of its own: loading it, calling it, and saying where in the file something went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+CHOOSE = "choose"
+HOOKS = ("on_match_start", "on_match_end")
+
+
+class BotError(Exception):
+    """A bot cannot be loaded or failed; the message names the file and, where there is one, the line."""
+
+
+class Bot:
+    """The functions of a bot file.
+
+    `choose(view, rng)` returns a command for the game's view of the seat; `rng` is a `random.Random` of the match's
+    own. `on_match_start(match, seat)` and `on_match_end(match, seat)` are called if the file has them, with the match's
+    `MatchSummary`. Any of them may be `async def`. Plain functions run one at a time in a thread of their own, so that
+    thinking never keeps other matches from being watched.
+    """
+
+    def __init__(self, file: Path, module: ModuleType) -> None:
+        """Raise `BotError` if the module lacks `choose`, or a function does not take its two arguments."""
+        self.file = file
+        self._functions = {name: _function(file, module, name) for name in (CHOOSE, *HOOKS) if hasattr(module, name)}
+        if CHOOSE not in self._functions:
+            raise BotError(f"{file} has no function choose(view, rng)")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="promontory-bot")
+
+    async def call(self, name: str, *arguments: Any) -> Any:
+        """Return what the file's function `name` returns, or None if it has none. Raises `BotError` where it fails."""
+        function = self._functions.get(name)
+        if function is None:
+            return None
+        try:
+            if inspect.iscoroutinefunction(function):
+                return await function(*arguments)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+        except Exception as error:
+            raise BotError(_located(self.file, error)) from error
+
+    def close(self) -> None:
+        """Give back the thread; a function that still runs is left to finish."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def load_bot(file: Path) -> Bot:
+    """Return the bot in `file`, whose folder its own imports may use. Raises `BotError`."""
+    if not file.is_file():
+        raise BotError(f"there is no file {file}")
+    spec = importlib.util.spec_from_file_location(f"promontory_bot_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise BotError(f"{file} is no Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BotError(_located(file, error)) from error
+    return Bot(file, module)
+
+
+def _function(file: Path, module: ModuleType, name: str) -> Callable[..., Any]:
+    function = getattr(module, name)
+    if not callable(function):
+        raise BotError(f"{file}: {name} is no function, but {function!r}")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        arguments = "view, rng" if name == CHOOSE else "match, seat"
+        line = getattr(getattr(function, "__code__", None), "co_firstlineno", "?")
+        raise BotError(f"{file}, line {line}: {name} must take ({arguments})") from error
+    return function  # type: ignore[no-any-return]
+
+
+def _located(file: Path, error: Exception) -> str:
+    """Return what happened, at the innermost line of `file` that has to do with it."""
+    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return f"{file}, line {error.lineno}: {text}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    where = f", line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+    return f"{file}{where}: {text}"

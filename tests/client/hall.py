@@ -1,0 +1,130 @@
+"""The real rules service on a log in memory, and a queue that seats whoever waits together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import grpc
+
+from promontory import AsyncClient
+from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
+from promontory.api.match.v1 import match_pb2
+from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as rules_pb
+from promontory.client.stubs import Stub
+from promontory.eventlog.memory import MemoryEventLog
+from promontory.rules.main import compose, load_ruleset
+from promontory.rules.seal import create_seal_key
+from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import PLAYER_SCOPES, caller
+from promontory.runtime.settings import RulesSettings
+from tests.client.conftest import HASTY
+from tests.client.referee import SERVICE, Faults
+from tests.client.services import LOBBY, MATCHMAKING, POOL, Lounge, Queue
+from tests.support.serving import Keys, served
+
+
+class PairingQueue(Queue):
+    """Seats every two tickets in a match of their own; a player waits with one ticket at a time."""
+
+    def __init__(self, keys: Keys) -> None:
+        super().__init__(Faults())
+        self.stub: Stub
+        self._keys = keys
+        self._changed = asyncio.Condition()
+
+    async def CreateTicket(  # noqa: N802
+        self, request: pb.CreateTicketRequest, context: Any
+    ) -> pb.CreateTicketResponse:
+        """Enter the caller; the second one makes the match."""
+        for ticket in self.waiting():
+            if ticket.player_id == caller().subject:
+                metadata = {"ticketId": ticket.ticket_id}
+                raise Refusal(Kind.EXISTS, "TICKET_OPEN", "you wait already", metadata=metadata)
+        response = await super().CreateTicket(request, context)
+        if len(self.waiting()) == 2:
+            await self._seat(self.waiting())
+        return response
+
+    def waiting(self) -> list[pb.Ticket]:
+        """Return the tickets that wait, the oldest first."""
+        return [ticket for ticket in self.tickets.values() if ticket.state == pb.TICKET_STATE_WAITING]
+
+    async def _seat(self, tickets: list[pb.Ticket]) -> None:
+        setup = match_pb2.MatchSetup(
+            seats=[match_pb2.SeatSetup(player_id=ticket.player_id) for ticket in tickets], pool=POOL, rated=True
+        )
+        request = rules_pb.CreateMatchRequest(request_id=tickets[0].ticket_id, setup=setup)
+        answer = await self.stub.CreateMatch(request, metadata=self._keys.as_service("match:create"))
+        for seat, ticket in enumerate(tickets):
+            ticket.state = pb.TICKET_STATE_ASSIGNED
+            ticket.ClearField("waiting")
+            ticket.assignment.CopyFrom(
+                pb.Assignment(service=SERVICE.full_name, match_id=answer.match.match_id, seat=seat)
+            )
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _watch(self, ticket_id: str) -> AsyncIterator[pb.WatchTicketResponse]:
+        ticket = self._ticket(ticket_id)
+        yield pb.WatchTicketResponse(ticket=ticket)
+        async with self._changed:
+            await self._changed.wait_for(lambda: ticket.state != pb.TICKET_STATE_WAITING)
+        yield pb.WatchTicketResponse(ticket=ticket)
+
+
+class MatchList(Lounge):
+    """Lists the matches that the queue has made."""
+
+    def __init__(self, queue: PairingQueue) -> None:
+        self._queue = queue
+
+    async def ListMatches(  # noqa: N802
+        self, request: lobby_pb.ListMatchesRequest, context: Any
+    ) -> lobby_pb.ListMatchesResponse:
+        """List the caller's matches."""
+        entries = [
+            lobby_pb.MatchEntry(
+                match_id=ticket.assignment.match_id, game="transcontinental", pool=POOL, seat=ticket.assignment.seat
+            )
+            for ticket in self._queue.tickets.values()
+            if ticket.player_id == caller().subject and ticket.HasField("assignment")
+        ]
+        return lobby_pb.ListMatchesResponse(matches=entries)
+
+
+class Hall:
+    """Where bots meet."""
+
+    def __init__(self, address: str, keys: Keys, queue: PairingQueue) -> None:
+        self.address, self.queue = address, queue
+        self._keys = keys
+
+    def client(self, player: str) -> AsyncClient:
+        """Return a client of `player`."""
+        token = self._keys.players.mint(player, PLAYER_SCOPES, life=timedelta(minutes=5))
+        return AsyncClient(self.address, token=token, timing=HASTY, retry_seconds=5)
+
+
+@asynccontextmanager
+async def open_hall(keys: Keys) -> AsyncIterator[Hall]:
+    """Serve a hall."""
+    seal_key_file = keys.directory / "seal.key"
+    if not seal_key_file.exists():
+        create_seal_key(seal_key_file)
+    settings = RulesSettings(buckets=1, seal_key_file=seal_key_file)
+    service = compose(load_ruleset("transcontinental", settings), MemoryEventLog(), settings)
+    queue = PairingQueue(keys)
+    tasks = [asyncio.create_task(each) for each in service.beside]
+    async with served([*service.servicers, (MATCHMAKING, queue), (LOBBY, MatchList(queue))], keys) as address:
+        async with grpc.aio.insecure_channel(address) as channel:
+            queue.stub = Stub(channel, SERVICE)
+            yield Hall(address, keys, queue)
+        for drain in service.drain:
+            await drain()
+    [task.cancel() for task in tasks]
+    await asyncio.gather(*tasks, return_exceptions=True)
