@@ -212,9 +212,9 @@ class Repeating:
         """Publish each of `tasks` again and again."""
         await self._publisher.publish([task for task in tasks for _ in range(self._times)])
 
-    async def is_reachable(self) -> bool:
-        """Tell whether the broker answers."""
-        return await self._publisher.is_reachable()
+    async def queued(self) -> Mapping[str, int]:
+        """Return how many tasks wait in each queue."""
+        return await self._publisher.queued()
 
 
 class Holding:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from celery import Celery
-from kombu.exceptions import OperationalError
 
 from promontory.relay.domain import Task
 from promontory.relay.ports import BrokerUnavailable
-from promontory.runtime.broker import celery_settings
+from promontory.runtime.broker import QUEUES, celery_settings
 
 _ONCE_MORE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
@@ -28,9 +27,9 @@ class CeleryPublisher:
         """Publish `tasks` in order; see `Publisher.publish`."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._publish, tasks)
 
-    async def is_reachable(self) -> bool:
-        """Tell whether the broker answers."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answers)
+    async def queued(self) -> Mapping[str, int]:
+        """Return how many tasks wait in each queue; see `Publisher.queued`."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._queued)
 
     async def aclose(self) -> None:
         """Close the connections once all that is under way is sent."""
@@ -57,10 +56,11 @@ class CeleryPublisher:
             retry_policy=_ONCE_MORE,
         )
 
-    def _answers(self) -> bool:
-        with self._app.connection_for_write() as connection:
-            try:
+    def _queued(self) -> Mapping[str, int]:
+        try:
+            with self._app.pool.acquire(block=True) as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, interval_step=0)
-                return bool(connection.default_channel.client.ping())
-            except (OperationalError, OSError, *connection.connection_errors):
-                return False
+                client = connection.default_channel.client
+                return {queue: int(client.llen(queue)) for queue in QUEUES}
+        except Exception as error:
+            raise BrokerUnavailable(f"counting what is queued: {error!r}") from error

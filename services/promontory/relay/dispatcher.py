@@ -20,6 +20,8 @@ log = structlog.get_logger()
 CLAIM_LIMIT = 100
 PAUSE_SECONDS = 1.0
 SKEW_PAUSE_SECONDS = 5.0
+MAX_QUEUED = 2000
+"""How many tasks may wait in a queue. More would only be sent again before their turn, and make a long queue longer."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -38,7 +40,8 @@ class Dispatcher:
     """Follows the feeds of `buckets` as a wake-up, and sweeps them all now and then, because the feed is only a hint.
 
     Any number of dispatchers may run at once: an obligation is claimed under a lease, and tasks may come twice. While
-    the broker takes nothing, nothing is claimed, so that no attempt is lost on it.
+    the broker takes nothing, nothing is claimed, so that no attempt is lost on it. While a queue is full, what is
+    claimed is not sent, and comes again after its lease.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Dispatcher:
         self._cursors: Mapping[str, str] = dict.fromkeys(buckets, "$")
         self._gauges = _Gauges(buckets, pace.lease_seconds)
         self._next_sweep = 0.0
+        self._room: dict[str, int] = {}
         self._broker_failed = False
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -81,11 +85,25 @@ class Dispatcher:
         """Hand out all that is due in any bucket, and measure what waits."""
         backlogs = await self._log.backlogs(self._buckets)
         self._gauges.show(backlogs)
-        if self._broker_failed and await self._publisher.is_reachable():
-            self._broker_failed = False
-            log.info("broker_back")
+        await self._look_for_room()
         horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)
         await self._hand_out(bucket for bucket, backlog in backlogs.items() if backlog.earliest_ms <= horizon)
+
+    async def _look_for_room(self) -> None:
+        try:
+            queued = await self._publisher.queued()
+        except BrokerUnavailable as error:
+            self._lose_broker(error)
+            return
+        self._room = {queue: MAX_QUEUED - count for queue, count in queued.items()}
+        if self._broker_failed:
+            self._broker_failed = False
+            log.info("broker_back")
+
+    def _lose_broker(self, error: BrokerUnavailable) -> None:
+        if not self._broker_failed:
+            log.warning("broker_unavailable", cause=str(error))
+        self._broker_failed = True
 
     async def _hand_out(self, buckets: Iterable[str]) -> None:
         for bucket in buckets:
@@ -115,16 +133,32 @@ class Dispatcher:
         await self._publish(tasks)
 
     async def _publish(self, tasks: Sequence[Task]) -> None:
-        if not tasks:
-            return
+        fitting = self._fitting(tasks)
+        outcome = "published"
         try:
-            await self._publisher.publish(tasks)
+            if fitting:
+                await self._publisher.publish(fitting)
         except BrokerUnavailable as error:
-            self._broker_failed = True
-            log.warning("broker_unavailable", cause=str(error), tasks=len(tasks))
-        outcome = "publish_failed" if self._broker_failed else "published"
+            outcome = "publish_failed"
+            self._lose_broker(error)
+        _count(fitting, outcome)
+
+    def _fitting(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Return those of `tasks` that their queues have room for."""
+        fitting: list[Task] = []
         for task in tasks:
-            metrics.OBLIGATIONS.labels(kind=kind_of(parse(task.obligation)), outcome=outcome).inc()
+            self._room[task.queue] = self._room.get(task.queue, MAX_QUEUED) - 1
+            if self._room[task.queue] >= 0:
+                fitting.append(task)
+        if left_out := [task for task in tasks if task not in fitting]:
+            log.warning("queue_full", tasks=len(left_out))
+            _count(left_out, "queue_full")
+        return fitting
+
+
+def _count(tasks: Sequence[Task], outcome: str) -> None:
+    for task in tasks:
+        metrics.OBLIGATIONS.labels(kind=kind_of(parse(task.obligation)), outcome=outcome).inc()
 
 
 class _Gauges:

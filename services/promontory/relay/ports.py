@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from promontory.relay.domain import BotTurn, Task
@@ -22,8 +22,8 @@ class Publisher(Protocol):
     async def publish(self, tasks: Sequence[Task]) -> None:
         """Publish `tasks` in order. Raises `BrokerUnavailable` with the first that fails, and sends no more."""
 
-    async def is_reachable(self) -> bool:
-        """Tell whether the broker answers."""
+    async def queued(self) -> Mapping[str, int]:
+        """Return how many tasks wait in each queue of the broker. Raises `BrokerUnavailable`."""
 
 
 class AutomaticPlay(Protocol):

@@ -13,6 +13,7 @@ TALLY_MATCH = "promontory.tally_match"
 
 BOTS = "bots"
 TALLIES = "tallies"
+QUEUES = (BOTS, TALLIES)
 
 BROKER_DATABASE = 1
 """Where the broker's queues are kept in the event log's server, unless it has one of its own."""

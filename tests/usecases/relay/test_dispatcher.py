@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import START, Claimed, ClockSkew, EventLogUnavailable
-from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.dispatcher import MAX_QUEUED, Dispatcher, Pace
 from promontory.relay.domain import BotTurn, Task
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import BrokerUnavailable, GameUnavailable
@@ -30,6 +31,7 @@ class Broker:
 
     def __init__(self) -> None:
         self.is_up = True
+        self.waiting = 0
         self.sent: list[str] = []
 
     async def publish(self, tasks: Sequence[Task]) -> None:
@@ -38,9 +40,11 @@ class Broker:
             raise BrokerUnavailable("down")
         self.sent += [task.task_id for task in tasks]
 
-    async def is_reachable(self) -> bool:
-        """Tell whether it is up."""
-        return self.is_up
+    async def queued(self) -> dict[str, int]:
+        """Return how many wait, the same in both queues."""
+        if not self.is_up:
+            raise BrokerUnavailable("down")
+        return {"bots": self.waiting, "tallies": self.waiting}
 
 
 class Rules:
@@ -155,6 +159,27 @@ async def test_nothing_is_claimed_while_the_broker_is_down(relay: Relay) -> None
             relay.broker.is_up = True
             await eventually(lambda: _settled(relay))
     assert [line["event"] for line in lines].count("broker_unavailable") == 1
+
+
+async def test_nothing_is_sent_into_a_full_queue(relay: Relay) -> None:
+    """A long queue does not grow longer by what waits in it already; what is left out comes again."""
+    relay.broker.waiting = MAX_QUEUED - 1
+    await relay.oblige(BOT, f"bot|{MATCH}|0|12", TALLY)
+    with capture_logs() as lines:
+        async with relay.running(msgspec.structs.replace(IMPATIENT, max_attempts=1000)):
+            await eventually(true(lambda: "queue_full" in {line["event"] for line in lines}))
+            assert {task.split("|")[0] for task in relay.broker.sent} == {"bot", "tally"}
+            relay.broker.waiting = 0
+            await eventually(true(lambda: len({task.rpartition("|")[0] for task in relay.broker.sent}) == 3))
+
+
+async def test_a_bot_s_turn_that_never_fits_is_played_by_the_rules(relay: Relay) -> None:
+    """[event_log 2.9] A bot never holds up a match, not even when the workers are hopelessly behind."""
+    relay.broker.waiting = MAX_QUEUED
+    await relay.oblige(BOT)
+    async with relay.running(IMPATIENT):
+        await eventually(lambda: _settled(relay))
+    assert relay.broker.sent == []
 
 
 async def test_an_obligation_of_an_unknown_kind_stays_and_is_reported(relay: Relay) -> None:
