@@ -6,6 +6,7 @@ repeated because whoever makes it has made that safe.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -74,7 +75,7 @@ class Caller:
 
     async def _once(self, send: Callable[[], Awaitable[T]]) -> T:
         try:
-            return await send()
+            return await _cancellable(send)
         except (DataError, LibraryMissing):
             raise
         except ResponseError as error:
@@ -101,3 +102,18 @@ class Caller:
 
 def _may_pass(error: BaseException) -> bool:
     return isinstance(error, EventLogUnavailable) and not isinstance(error, ServerRefused)
+
+
+async def _cancellable(send: Callable[[], Awaitable[T]]) -> T:
+    """Return what `send` returns, unless the task was cancelled meanwhile.
+
+    redis-py writes under `asyncio.wait_for`, which in Python 3.11 loses a cancellation that comes as the write ends: a
+    task told to stop would go on for ever.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    try:
+        return await send()
+    finally:
+        if task and task.cancelling() > before:
+            raise asyncio.CancelledError

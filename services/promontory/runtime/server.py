@@ -27,6 +27,7 @@ from promontory.runtime.settings import ProcessSettings, ServerSettings
 log = structlog.get_logger()
 
 WATCHDOG_SECONDS = 5
+CANCEL_AGAIN_SECONDS = 0.1
 Hook = Callable[[], Awaitable[None]]
 
 
@@ -81,7 +82,7 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
         await _each(service.drain)
         await server.stop(settings.drain_seconds)
-        await _cancel(tasks)
+        await cancel(tasks)
         await _each(service.close)
     log.info("server_stopped")
 
@@ -145,9 +146,13 @@ async def _each(hooks: Sequence[Hook]) -> None:
         await hook()
 
 
-async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
+async def cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel `tasks` and wait for their end, telling those again that go on: libraries may lose a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_SECONDS)
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
