@@ -70,3 +70,34 @@ def table(host: str = "ann", **given: Any) -> Table:
 def changed(ticket: Ticket, **given: Any) -> Ticket:
     """Return `ticket` with other content."""
     return msgspec.structs.replace(ticket, **given)
+
+
+class RulesStandIn:
+    """The port `Rules`: keeps one match per proposal id, as rules services do; `fault` is raised once it is set."""
+
+    def __init__(self) -> None:
+        self.matches: dict[str, Proposal] = {}
+        self.calls = 0
+        self.fault: Exception | None = None
+
+    async def create_match(self, proposal: Proposal) -> Made:
+        """Return the match of `proposal`."""
+        self.calls += 1
+        if self.fault:
+            raise self.fault
+        self.matches.setdefault(proposal.id, proposal)
+        return made(f"tc-000-{proposal.id}")
+
+
+class RatingsStandIn:
+    """The port `Ratings`: everybody holds `ratings`, or 1500 points; `fault` is raised once it is set."""
+
+    def __init__(self, **ratings: float) -> None:
+        self.ratings = ratings
+        self.fault: Exception | None = None
+
+    async def points(self, pool: str, player: str) -> float:
+        """Return the player's rating."""
+        if self.fault:
+            raise self.fault
+        return self.ratings.get(player, 1500.0)

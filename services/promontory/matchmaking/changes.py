@@ -36,7 +36,8 @@ class Bell:
     async def wait(self, seconds: float) -> None:
         """Return when the bell rings, after `seconds` at the latest; raise `SERVER_DRAINING` when it has ended."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._rung.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._rung.wait()
         self._rung.clear()
         if self._ended:
             raise Refusal(Kind.UNAVAILABLE, "SERVER_DRAINING", "the server is stopping; watch again on another replica")

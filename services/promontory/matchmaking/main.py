@@ -68,6 +68,6 @@ def build(
             (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues)),
             (lobby_pb.DESCRIPTOR.services_by_name["LobbyService"], LobbyServicer(lobby)),
         ],
-        beside=[changes.run(), matcher.run(), bots.run()],
+        beside=[changes.run(), matcher.run(), matcher.run_recovery(), bots.run()],
         drain=[changes.close, matcher.drain],
     )

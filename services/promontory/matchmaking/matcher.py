@@ -52,17 +52,13 @@ class Matcher:
         self._bell.set()
 
     async def run(self) -> None:
-        """Match, and complete overdue proposals, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._match_on_and_on())
-            group.create_task(self._recover_on_and_on())
-
-    async def _match_on_and_on(self) -> None:
-        """Match pools that have changed at once, and all of them at every interval: windows widen."""
+        """Match pools that have changed at once, and all at every interval (windows widen), until cancelled."""
         round_at = clock.monotonic()
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), max(0.0, round_at - clock.monotonic()))
+                # Not wait_for, which loses a cancellation that comes as the bell rings (Python 3.11).
+                async with asyncio.timeout(round_at - clock.monotonic()):
+                    await self._bell.wait()
             self._bell.clear()
             is_round = clock.monotonic() >= round_at
             if is_round:
@@ -71,7 +67,8 @@ class Matcher:
                 if is_round or pool.id in self._stale:
                     await self._survive(self.match(pool))
 
-    async def _recover_on_and_on(self) -> None:
+    async def run_recovery(self) -> None:
+        """Complete overdue proposals until cancelled."""
         while True:
             await self._survive(self.recover())
             await asyncio.sleep(self._pace.lease_seconds / 4)

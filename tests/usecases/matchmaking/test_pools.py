@@ -1,0 +1,72 @@
+"""The file that says which pools there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promontory.matchmaking.pools import PoolsError, load_pools, read_pools, served_pools, shipped_pools
+
+POOL = """
+[[pools]]
+id = "one"
+game = "transcontinental"
+seats = 2
+rated = true
+window = { points = 100, points_per_second = 5, most_points = 600 }
+"""
+BOT = '{ player = "house-1", policy = "greedy" }'
+
+
+def test_the_shipped_pools_are_ranked_and_casual() -> None:
+    ranked, casual = shipped_pools()
+    assert (ranked.id, ranked.rated, len(ranked.house_bots)) == ("transcontinental.ranked", True, 8)
+    assert (casual.id, casual.rated) == ("transcontinental.casual", False)
+
+
+def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:
+    [pool] = read_pools(POOL, "test")
+    assert (pool.house_bots_after_seconds, pool.house_bots, pool.draw_start) == (None, (), True)
+
+
+def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "pools.toml"
+    file.write_text(POOL)
+    assert [pool.id for pool in load_pools(file)] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "missing required field `pools`"),
+        ("pools = []", "there is no pool"),
+        ("[[pools", "Expected"),
+        (POOL.replace('"transcontinental"', '"chess"'), "pool 'one': no game 'chess'; there are: transcontinental"),
+        (POOL.replace("seats = 2", "seats = 3"), "pool 'one': transcontinental is played with 2 to 2 seats, not 3"),
+        (POOL.replace('"one"', '"No Good"'), "an id is 1 to 64"),
+        (POOL.replace("most_points = 600", "most_points = 60"), "never shrinks"),
+        (POOL.replace("points_per_second = 5", "points_per_second = -5"), "never shrinks"),
+        (POOL + POOL, "two pools have the same id"),
+        (POOL + "seat_order = 1", "seat_order"),
+        (POOL + "house_bots_after_seconds = 15", "house_bots must be 1 at least"),
+        (POOL + "house_bots_after_seconds = -1\nhouse_bots = [" + BOT + "]", "house_bots_after_seconds is 0 or more"),
+        (POOL + f"house_bots = [{BOT}, {BOT}]", "two house bots have the same player id"),
+        (POOL + f"house_bots = [{BOT.replace('greedy', 'genius')}]", "there is no policy 'genius', only"),
+        (POOL + f"house_bots = [{BOT.replace('house-1', 'House 1')}]", "'House 1' is no player id"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_why(text: str, problem: str) -> None:
+    with pytest.raises(PoolsError) as refused:
+        read_pools(text, "pools.toml")
+    assert problem in str(refused.value)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(PoolsError, match="No such file"):
+        load_pools(tmp_path / "none.toml")
+
+
+def test_a_pool_whose_rules_service_has_no_address_is_refused() -> None:
+    with pytest.raises(PoolsError, match="PROMONTORY_RULES_TARGETS has no address of the rules service of trans"):
+        served_pools(read_pools(POOL, "test"), frozenset({"pacific"}))
