@@ -34,9 +34,10 @@ SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringServic
 
 
 class HeldRules(TranscontinentalServiceServicer):
-    """A rules service that creates one match per request id, and none before `open` is set or while there is a `fault`.
+    """A rules service that creates one match per request id, and none while there is a `fault`.
 
-    `arrived` is set by every call, `matches` holds what was created.
+    Every call sets `arrived`, and is held until `open` is set: before the match is created, or after it was if
+    `holds_answers`. `matches` holds what was created.
     """
 
     def __init__(self) -> None:
@@ -45,19 +46,26 @@ class HeldRules(TranscontinentalServiceServicer):
         self.arrived, self.open = asyncio.Event(), asyncio.Event()
         self.open.set()
         self.fault: Refusal | None = None
+        self.holds_answers = False
 
     async def CreateMatch(self, request: game_pb.CreateMatchRequest, context: Any) -> game_pb.CreateMatchResponse:  # type: ignore[override]  # noqa: N802
         """Create a match, once allowed."""
         caller().require("match:create")
         self.calls.append(request.request_id)
-        self.arrived.set()
-        await self.open.wait()
+        if not self.holds_answers:
+            await self._hold()
         if self.fault:
             raise self.fault
         first = self.matches.setdefault(request.request_id, request.setup)
         assert first == request.setup, "a creation was repeated with other content"
+        if self.holds_answers:
+            await self._hold()
         match = match_pb2.Match(match_id=f"tc-000-{request.request_id}")
         return game_pb.CreateMatchResponse(match=match)
+
+    async def _hold(self) -> None:
+        self.arrived.set()
+        await self.open.wait()
 
     @property
     def players(self) -> list[str]:

@@ -11,15 +11,12 @@ import pytest
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
-from promontory.eventlog.functions import load_library
-from promontory.eventlog.redis_server import Connections
 from promontory.matchmaking.domain import Window
-from promontory.matchmaking.redis_tickets import matchmaking_library
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import POOL, SERVICE, house_bots, pool
-from tests.support.matchmaking_processes import Peers, Replica, as_player, matchmaking_served, peers_served
-from tests.support.serving import Keys, create_keys, reason_of
+from tests.support.matchmaking_processes import Peers, Replica, as_player, matchmaking_served
+from tests.support.serving import Keys, reason_of
 from tests.support.waiting import eventually
 
 POOLS = [
@@ -27,26 +24,6 @@ POOLS = [
     pool(id="housed", house_bots=house_bots("house-1"), house_bots_after_seconds=0.0, rated=False),
     pool(id="narrow", window=Window(points=0, points_per_second=0, most_points=0)),
 ]
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
-    return create_keys(tmp_path_factory.mktemp("keys"))
-
-
-@pytest.fixture
-async def peers(keys: Keys) -> AsyncIterator[Peers]:
-    async with peers_served(keys) as served:
-        yield served
-
-
-@pytest.fixture
-async def settings(valkey_url: str, redis_connections: Connections) -> MatchmakingSettings:
-    await redis_connections.commands.flushdb()
-    await load_library(redis_connections.commands, matchmaking_library())
-    return MatchmakingSettings(
-        redis_url=valkey_url, matching_interval_seconds=0.05, proposal_lease_seconds=0.2, max_open_tickets=5
-    )
 
 
 @pytest.fixture

@@ -1,0 +1,35 @@
+"""What the tests of matchmaking's process share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from promontory.eventlog.functions import load_library
+from promontory.eventlog.redis_server import Connections
+from promontory.matchmaking.redis_tickets import matchmaking_library
+from promontory.runtime.settings import MatchmakingSettings
+from tests.support.matchmaking_processes import Peers, peers_served
+from tests.support.serving import Keys, create_keys
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    return create_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+async def peers(keys: Keys) -> AsyncIterator[Peers]:
+    async with peers_served(keys) as served:
+        yield served
+
+
+@pytest.fixture
+async def settings(valkey_url: str, redis_connections: Connections) -> MatchmakingSettings:
+    """The settings of a replica on an empty server; everything happens soon."""
+    await redis_connections.commands.flushdb()
+    await load_library(redis_connections.commands, matchmaking_library())
+    return MatchmakingSettings(
+        redis_url=valkey_url, matching_interval_seconds=0.05, proposal_lease_seconds=0.2, max_open_tickets=5
+    )
