@@ -105,27 +105,51 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _bot(commands: Parsers) -> None:
-    bot = _command(commands, "bot", _no_subcommand, "Run a bot of your own.")
+    bot = _command(commands, "bot", _no_subcommand, "Write a bot of your own and let it play.")
     actions = bot.add_subparsers(title="actions", metavar="ACTION", required=True)
+    new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
+    new.add_argument("file", type=Path, help="the file to write")
     run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
     run.add_argument("file", type=Path, help="a Python file with a function choose(view, rng)")
     run.add_argument("--pool", required=True, help="the pool to enter, for example transcontinental.ranked")
     run.add_argument("--matches", type=int, default=1, metavar="N", help="matches to play (default: %(default)s)")
     run.add_argument("--concurrent", type=int, default=1, metavar="K", help="matches at a time (default: %(default)s)")
-    run.add_argument(
-        "--endpoints", default="", help="host:port, or service=host:port,... (default: those of `promontory up`)"
-    )
-    run.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="the player's token (default: that of `promontory up`)"
-    )
+    run.add_argument("--seed", type=int, help="seed of the bot's random numbers (default: another one each run)")
+    run.add_argument("--resume", action="store_true", help="first go on with matches that an earlier run left open")
+    run.add_argument("--endpoints", default="", help="host:port, or service=host:port,... (default: `promontory up`)")
+    run.add_argument("--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)")
     _data_option(run)
     _json_option(run)
 
 
-def _run_bot(arguments: argparse.Namespace) -> int:
+def _run_bot_new(arguments: argparse.Namespace) -> int:
     from promontory.client import bot_command
 
-    return asyncio.run(bot_command.run(arguments))
+    bot_command.new(arguments.file)
+    print(f"wrote {arguments.file}; let it play: promontory bot run {arguments.file} --pool transcontinental.ranked")
+    return 0
+
+
+def _run_bot(arguments: argparse.Namespace) -> int:
+    from promontory.client import bot_command
+    from promontory.client.bot import BotPlan
+
+    plan = BotPlan(
+        arguments.pool,
+        matches=arguments.matches,
+        concurrent=arguments.concurrent,
+        seed=arguments.seed,
+        resume=arguments.resume,
+    )
+    access = bot_command.Access(arguments.data_dir, arguments.endpoints, arguments.token_file)
+    result = asyncio.run(
+        bot_command.run(arguments.file, plan, access, on_event=lambda event: print(event, file=sys.stderr))
+    )
+    if arguments.json:
+        _print_json(result)
+    else:
+        print(result)
+    return 0
 
 
 def _arena(commands: Parsers) -> None:
