@@ -85,7 +85,8 @@ async def told(bench: Bench, match: Match, commands: tuple[object, ...]) -> byte
     try:
         seen = await preview(bench, match, *commands)
     except Rejected as rejected:
-        return status(as_refusal(rejected)).SerializeToString(deterministic=True)
+        refused: bytes = status(as_refusal(rejected)).SerializeToString(deterministic=True)
+        return refused
     seat = ruleset().game.seat_of(commands[0])
     events = Presenter(ruleset()).events(match, seen.happened, seat)
     return b"".join(event.SerializeToString(deterministic=True) for event in events) + bytes([seen.ends_early])
@@ -93,7 +94,9 @@ async def told(bench: Bench, match: Match, commands: tuple[object, ...]) -> byte
 
 def tried(match: Match, random: Random) -> tuple[object, ...]:
     """Return commands of one seat, mostly near what is legal."""
-    command = random.choice([near_legal(match.state, random), next_command(match), DrawCard(match.to_act[0], "deck")])
+    command = random.choice(
+        [near_legal(match.state, random), next_command(match), DrawCard(match.to_act[0], Source.DECK)]
+    )
     return (command, replace(near_legal(match.state, random), seat=command.seat))
 
 

@@ -275,7 +275,7 @@ async def test_who_leaves_leaves_nothing_behind() -> None:
         watchers = [Watcher(hub, match) for _ in range(3)]
         [await watcher.until(1) for watcher in watchers]
         assert gauge._value.get() == before + 3
-        [await watcher.leave() for watcher in watchers]
+        await asyncio.gather(*(watcher.leave() for watcher in watchers))
         assert (gauge._value.get(), hub._watched) == (before, {})
 
 
@@ -288,5 +288,5 @@ async def test_many_watchers_of_one_match_share_its_steps() -> None:
         [await watcher.until(1) for watcher in watchers]
         await bench.play(match, until=8)
         told = [await watcher.until(8) for watcher in watchers]
-        [await watcher.leave() for watcher in watchers]
+        await asyncio.gather(*(watcher.leave() for watcher in watchers))
     assert {id(step) for each in told for step in each[1:]} == {id(step) for step in told[0][1:]}

@@ -1,0 +1,130 @@
+"""Rules services over real gRPC inside a test, and clients that speak their messages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import msgspec
+
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
+from promontory.api.transcontinental.v1.transcontinental_service_pb2_grpc import TranscontinentalServiceStub
+from promontory.codec.transcontinental import CODEC
+from promontory.eventlog.redis_server import connect
+from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.rules.domain import SeatSetup, Setup
+from promontory.rules.main import compose
+from promontory.rules.records import setup_message
+from promontory.rules.seal import create_seal_key
+from promontory.runtime import clock
+from promontory.runtime.identity import SERVICE_SCOPES
+from promontory.runtime.server import Service, cancel
+from promontory.runtime.settings import RulesSettings
+from tests.support.refereeing import ruleset
+from tests.support.serving import Keys, Metadata, served
+
+SERVICE = "promontory.api.transcontinental.v1.TranscontinentalService"
+DESCRIPTOR = pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
+METHODS = [method.name for method in DESCRIPTOR.methods]
+AS_BYTES: Any = (None, None)
+STREAMS = {"WatchMatch", "ExportMatch"}
+TWO_PLAYERS = Setup((SeatSetup("ada"), SeatSetup("ben")))
+
+
+class RulesServer(msgspec.Struct):
+    """A running service."""
+
+    address: str
+    service: Service
+
+    async def drain(self) -> None:
+        """Do what the process does first when it is told to stop."""
+        for hook in self.service.drain:
+            await hook()
+
+
+@asynccontextmanager
+async def rules_server(url: str, keys: Keys, **settings: Any) -> AsyncIterator[RulesServer]:
+    """Run a rules service of Transcontinental as its process does, with connections of its own to `url`."""
+    connections = connect(url)
+    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    await log.start()
+    found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
+    service = compose(ruleset(), log, found, close=(connections.aclose,))
+    tasks = [asyncio.create_task(beside) for beside in service.beside]
+    async with served(service.servicers, keys) as address:
+        yield RulesServer(address, service)
+    await cancel(tasks)
+    await connections.aclose()
+
+
+def _seal_key(directory: Path) -> Path:
+    file = directory / "seal.key"
+    if not file.exists():
+        create_seal_key(file)
+    return file
+
+
+class Client:
+    """Calls a rules service by name of method, under one identity."""
+
+    def __init__(self, channel: grpc.aio.Channel, metadata: Metadata) -> None:
+        self.channel, self.metadata = channel, metadata
+        self._stub = TranscontinentalServiceStub(channel)
+
+    async def call(self, method: str, **fields: Any) -> Any:
+        """Return the response to a request with `fields`; those that are None stay unset."""
+        return await getattr(self._stub, method)(getattr(pb, f"{method}Request")(**fields), metadata=self.metadata)
+
+    def stream(self, method: str, **fields: Any) -> Any:
+        """Return the call of a streaming method."""
+        return getattr(self._stub, method)(getattr(pb, f"{method}Request")(**fields), metadata=self.metadata)
+
+    async def raw(self, method: str, request: bytes) -> bytes:
+        """Return the response, or a stream's first, to the bytes `request`."""
+        path = f"/{SERVICE}/{method}"
+        if method not in STREAMS:
+            response: bytes = await self.channel.unary_unary(path, *AS_BYTES)(request, metadata=self.metadata)
+            return response
+        call = self.channel.unary_stream(path, *AS_BYTES)(request, metadata=self.metadata)
+        async for message in call:
+            call.cancel()
+            return bytes(message)
+        return b""
+
+    async def create(self, request_id: str, setup: Setup = TWO_PLAYERS) -> str:
+        """Create a match and return its id."""
+        response = await self.call("CreateMatch", request_id=request_id, setup=setup_message(setup))
+        match_id: str = response.match.match_id
+        return match_id
+
+    async def submit(self, match_id: str, *commands: Any, request_id: str, expected: int | None = None) -> Any:
+        """Submit structs of commands, in their seat's name."""
+        return await self.call(
+            "SubmitCommand",
+            match_id=match_id,
+            seat=ruleset().game.seat_of(commands[0]),
+            commands=[CODEC.encode_command(command) for command in commands],
+            expected_version=expected,
+            request_id=request_id,
+        )
+
+    async def export(self, match_id: str) -> bytes:
+        """Return the audit file of a closed match."""
+        return b"".join([message.chunk async for message in self.stream("ExportMatch", match_id=match_id)])
+
+
+def as_player(keys: Keys, name: str, *scopes: str) -> Metadata:
+    """Return the identity of a player who may play and no more, unless `scopes` are given."""
+    token = keys.players.mint(name, frozenset(scopes or {"match:play"}), life=timedelta(minutes=5))
+    return (("authorization", f"Bearer {token}"),)
+
+
+def as_platform(keys: Keys) -> Metadata:
+    """Return the identity of a service with all scopes."""
+    return keys.as_service(*SERVICE_SCOPES)
