@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import grpc
+from google.protobuf.descriptor import ServiceDescriptor
 
 from promontory import AsyncClient
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
@@ -17,15 +18,19 @@ from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as rules_pb
 from promontory.client.stubs import Stub
 from promontory.eventlog.memory import MemoryEventLog
+from promontory.eventlog.port import EventLog
 from promontory.rules.main import compose, load_ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import PLAYER_SCOPES, caller
+from promontory.runtime.server import Service
 from promontory.runtime.settings import RulesSettings
 from tests.client.conftest import HASTY
 from tests.client.referee import SERVICE, Faults
 from tests.client.services import LOBBY, MATCHMAKING, POOL, Lounge, Queue
 from tests.support.serving import Keys, served
+
+Servicer = tuple[ServiceDescriptor, object]
 
 
 class PairingQueue(Queue):
@@ -110,21 +115,35 @@ class Hall:
         return AsyncClient(self.address, token=token, timing=HASTY, retry_seconds=5)
 
 
-@asynccontextmanager
-async def open_hall(keys: Keys) -> AsyncIterator[Hall]:
-    """Serve a hall."""
+def replica(keys: Keys, log: EventLog) -> Service:
+    """Return the rules service on `log`, as one of its processes serves it."""
     seal_key_file = keys.directory / "seal.key"
     if not seal_key_file.exists():
         create_seal_key(seal_key_file)
     settings = RulesSettings(buckets=1, seal_key_file=seal_key_file)
-    service = compose(load_ruleset("transcontinental", settings), MemoryEventLog(), settings)
-    queue = PairingQueue(keys)
+    return compose(load_ruleset("transcontinental", settings), log, settings)
+
+
+@asynccontextmanager
+async def running(service: Service, keys: Keys, *others: Servicer, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
+    """Serve `service`, and `others` with it; at the end drain it as a process does that is told to stop."""
     tasks = [asyncio.create_task(each) for each in service.beside]
-    async with served([*service.servicers, (MATCHMAKING, queue), (LOBBY, MatchList(queue))], keys) as address:
-        async with grpc.aio.insecure_channel(address) as channel:
-            queue.stub = Stub(channel, SERVICE)
-            yield Hall(address, keys, queue)
+    async with served([*service.servicers, *others], keys, listen=listen) as address:
+        yield address
         for drain in service.drain:
             await drain()
     [task.cancel() for task in tasks]
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_hall(keys: Keys, *, log: EventLog | None = None, listen: str = "127.0.0.1:0") -> AsyncIterator[Hall]:
+    """Serve a hall."""
+    service, queue = replica(keys, log or MemoryEventLog()), PairingQueue(keys)
+    others = ((MATCHMAKING, queue), (LOBBY, MatchList(queue)))
+    async with (
+        running(service, keys, *others, listen=listen) as address,
+        grpc.aio.insecure_channel(address) as channel,
+    ):
+        queue.stub = Stub(channel, SERVICE)
+        yield Hall(address, keys, queue)

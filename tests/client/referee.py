@@ -47,7 +47,8 @@ class Faults:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
-        self.on_call: dict[str, Callable[[], None]] = {}
+        self.hanging = 0
+        self.on_call: dict[str, Callable[[], object]] = {}
         self._before: dict[str, list[Any]] = defaultdict(list)
         self._after: dict[str, list[Any]] = defaultdict(list)
         self._cuts: list[Cut] = []
@@ -81,6 +82,7 @@ class Faults:
         """Never return if the next call of `method` is not to be answered."""
         if self._before[method][:1] == [HANG]:
             self._before[method].pop(0)
+            self.hanging += 1
             await asyncio.Event().wait()
 
     def next_cut(self) -> Cut | None:

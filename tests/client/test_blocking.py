@@ -153,7 +153,7 @@ except promontory.ForkError:
     ("early", "code"),
     [
         pytest.param("", 0, id="none was used before"),
-        pytest.param("closed", 0, id="one was used and closed before"),
+        pytest.param("closed", 3, id="one was used before, which is refused instead of hanging now and then"),
         pytest.param("open", 3, id="one is open, which is refused instead of hanging"),
     ],
 )

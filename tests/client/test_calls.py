@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -15,9 +16,12 @@ from promontory.client.retrying import Patience, Timing
 from promontory.games.transcontinental.commands import DrawCard
 from promontory.games.transcontinental.vocabulary import Source
 from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import PLAYER_SCOPES
 from tests.client.conftest import HASTY, Connect, World
-from tests.client.referee import HANG, UNAVAILABLE
+from tests.client.referee import HANG, SERVICE, UNAVAILABLE, Referee
 from tests.client.services import POOL
+from tests.support.serving import Keys, served
+from tests.support.waiting import eventually
 
 DRAW = DrawCard(0, Source.DECK)
 IMPATIENT = msgspec.structs.replace(HASTY, call_seconds=0.05)
@@ -43,6 +47,22 @@ async def test_a_submission_without_an_answer_in_time_is_repeated(world: World, 
     world.faults.refuse("SubmitCommand", HANG)
     seated = connect(timing=IMPATIENT).seat("transcontinental", world.referee.match_id, 0)
     assert (await seated.submit(DRAW)).version == 2
+
+
+async def test_a_call_that_a_stopping_server_cancels_is_repeated(keys: Keys) -> None:
+    referee = Referee()
+    referee.faults.refuse("GetMatch", HANG)
+    async with served([(SERVICE, referee)], keys) as address:
+        token = keys.players.mint("ada", PLAYER_SCOPES, life=timedelta(minutes=1))
+        client = AsyncClient(address, token=token, timing=HASTY, retry_seconds=20)
+        looking = asyncio.create_task(client.spectate("transcontinental", Referee.match_id).look())
+        await eventually(lambda: _has_arrived(referee))
+    async with served([(SERVICE, referee)], keys, listen=address), client:
+        assert (await looking).version == 1
+
+
+async def _has_arrived(referee: Referee) -> bool:
+    return referee.faults.hanging > 0
 
 
 async def test_a_call_without_a_request_id_is_not_repeated_when_time_is_up(world: World, connect: Connect) -> None:

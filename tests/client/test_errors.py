@@ -14,6 +14,7 @@ from promontory.games.transcontinental.commands import DrawCard, EndWork
 from promontory.games.transcontinental.vocabulary import Source
 from promontory.runtime.errors import Kind, Refusal, malformed
 from tests.client.conftest import Connect, World
+from tests.client.services import POOL
 
 CLASSES = [
     (Kind.MALFORMED, promontory.InvalidArgument),
@@ -109,3 +110,10 @@ def test_an_error_survives_pickling() -> None:
 def test_an_answer_that_is_not_understood_asks_for_a_newer_sdk() -> None:
     with pytest.raises(Incompatible, match=r"SDK_OUTDATED.*phase: has the unknown value 9"), understanding():
         raise Undecodable("phase", "has the unknown value 9")
+
+
+async def test_a_state_that_the_sdk_does_not_know_is_not_passed_over(world: World, client: AsyncClient) -> None:
+    ticket = await client.enter(POOL)
+    world.queue.tickets[ticket.ticket_id].state = 9  # type: ignore[assignment]
+    with pytest.raises(Incompatible, match="state: has the unknown value 9"):
+        await ticket.seat()

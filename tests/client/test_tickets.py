@@ -73,6 +73,15 @@ async def test_giving_up_the_wait_gives_up_the_ticket(world: World, client: Asyn
     assert len(world.faults.requests("CancelTicket")) == 1
 
 
+async def test_giving_up_while_entering_gives_up_the_ticket_that_was_made(world: World, client: AsyncClient) -> None:
+    playing = asyncio.create_task(client.play(POOL))
+    world.faults.on_call["CreateTicket"] = playing.cancel
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    (ticket,) = world.queue.tickets.values()
+    assert [request.ticket_id for request in world.faults.requests("CancelTicket")] == [ticket.ticket_id]
+
+
 async def _has_watched(world: World) -> bool:
     return bool(world.faults.requests("WatchTicket"))
 

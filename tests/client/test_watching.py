@@ -126,16 +126,16 @@ async def test_a_silent_stream_is_dead(world: World, connect: Connect) -> None:
     world.faults.cut((1, HANG))
     timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.03)
     watching = asyncio.create_task(watched(connect(timing=timing).spectate("transcontinental", MATCH)))
-    await eventually(lambda: _true(len(world.faults.requests("WatchMatch")) == 2))
+    await eventually(lambda: _true(len(world.faults.requests("WatchMatch")) >= 2))
     await world.referee.play(GREEDY, Random(1), until=10_000)
     assert_whole(await watching, world.referee)
 
 
 @pytest.fixture
 async def lively(keys: Keys) -> AsyncIterator[tuple[Referee, AsyncClient]]:
-    """A referee whose heart beats fast, and a client that takes a tenth of a second of silence for death."""
+    """A referee whose heart beats fast, and a client that takes half a second of silence for death."""
     referee = Referee(Faults(), heartbeat_seconds=0.005)
-    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.1 / 3)
+    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=0.5 / 3)
     async with (
         served([(SERVICE, referee)], keys) as address,
         AsyncClient(address, token=_token(keys), timing=timing, retry_seconds=0.1) as client,
@@ -146,7 +146,7 @@ async def lively(keys: Keys) -> AsyncIterator[tuple[Referee, AsyncClient]]:
 async def test_heartbeats_keep_a_quiet_stream_alive(lively: tuple[Referee, AsyncClient]) -> None:
     referee, client = lively
     watching = asyncio.create_task(watched(client.spectate("transcontinental", MATCH)))
-    await eventually(lambda: _true(referee.heartbeats > 40))
+    await eventually(lambda: _true(referee.heartbeats > 120))
     await referee.play(GREEDY, Random(1), until=10_000)
     assert_whole(await watching, referee)
     assert len(referee.faults.requests("WatchMatch")) == 1
@@ -154,7 +154,7 @@ async def test_heartbeats_keep_a_quiet_stream_alive(lively: tuple[Referee, Async
 
 async def test_thinking_long_is_no_silence(lively: tuple[Referee, AsyncClient]) -> None:
     referee, client = lively
-    referee.faults.cut((40, STOPPED))
+    referee.faults.cut((120, STOPPED))
     async with aclosing(client.seat("transcontinental", MATCH, 0).updates()) as updates:
         await anext(updates)
         await eventually(lambda: _true(referee.open_streams == 0))
@@ -237,7 +237,7 @@ async def test_a_submission_outlives_a_connection_that_went_dead(world: World, w
     await seated.look()
     wire.deaden()
     assert (await seated.submit(DrawCard(0, Source.DECK))).version == world.referee.version == 2
-    assert wire.connections == 2
+    assert wire.connections >= 2
 
 
 async def test_a_client_plays_on_over_restarts_of_the_server(keys: Keys) -> None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import secrets
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.client.connection import Connection, Remote, Token
+from promontory.client.errors import PromontoryError
 from promontory.client.matches import Commit
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
 from promontory.client.tables import Lobby, MatchEntry, Table
-from promontory.client.tickets import MATCHMAKING, Pool, Ticket, pool_of
+from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
 from promontory.games import registry
 
 ENTROPY_BYTES = 32
@@ -110,7 +113,14 @@ class AsyncClient:
 
         Raises what `enter` does, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
         """
-        ticket = await self.enter(pool, request_id=request_id, entropy=entropy)
+        entering = asyncio.create_task(self.enter(pool, request_id=request_id, entropy=entropy))
+        try:
+            ticket = await asyncio.shield(entering)
+        except asyncio.CancelledError:
+            with suppress(PromontoryError, TimeoutError):
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await (await entering).cancel()
+            raise
         return await ticket.seat_or_leave()
 
     def ticket(self, ticket_id: str) -> Ticket:

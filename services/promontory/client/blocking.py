@@ -33,7 +33,8 @@ class Client:
         print(update.match.outcome)
 
     May be used by several threads. The thread of its own starts with the first call, so a client may be created before
-    a fork, but not be open across it: the new process raises `ForkError` then, because gRPC would hang.
+    a fork and used after it. In a process forked from one that has used a client it raises `ForkError`, because gRPC
+    may hang there.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class Seat(Spectator):
 
 
 class ForkError(RuntimeError):
-    """The process was forked while a client was open, which gRPC does not survive in the new process."""
+    """The process was forked after a client had been used in it, which gRPC does not always survive."""
 
 
 class _Portal:
@@ -267,32 +268,31 @@ class _Portal:
         loop, self._loop = self._loop, None
         if loop is not None and loop.is_usable:
             loop.stop(self.client.close())
-            _forks.open_loops.discard(loop)
 
     def _open(self) -> LoopThread:
         if self._closed:
             raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
         with _forks.lock:
             if _forks.broken:
-                raise ForkError("a client was open when this process was forked; close it before, or spawn processes")
+                raise ForkError("this process was forked from one that had used a client; spawn it instead")
             if self._loop is None:
                 self._loop = LoopThread()
-                _forks.open_loops.add(self._loop)
+                _forks.used = True
             return self._loop
 
 
 class _Forks:
-    """Which loops are open, so that a fork that leaves them behind is noticed in the new process."""
+    """Whether gRPC has run in this process, and whether it was forked from one in which it had."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.open_loops: set[LoopThread] = set()
+        self.used = False
         self.broken = False
 
     def begin(self) -> None:
         """Notice that the new process begins."""
         self.lock = threading.Lock()
-        self.broken = self.broken or bool(self.open_loops)
+        self.broken = self.used
 
 
 _forks = _Forks()

@@ -34,7 +34,6 @@ from promontory.client.errors import (
 )
 from promontory.client.matches import MatchSummary, Update
 from promontory.client.seats import Seat, new_request_id
-from promontory.client.tickets import Ticket
 from promontory.games import registry
 
 FALLBACK_POLICY = "random"
@@ -216,18 +215,15 @@ class _Run:
                 return
 
     async def _next_seat(self) -> Seat:
+        """Return a seat from the queue: with a new ticket, or the one that an earlier run has left there."""
         async with self._queueing:
-            return await (await self._enter()).seat_or_leave()
-
-    async def _enter(self) -> Ticket:
-        """Enter the queue, or take up the ticket that an earlier run has left there."""
-        while True:
-            try:
-                return await self._client.enter(self._plan.pool)
-            except AlreadyExists as error:
-                return self._client.ticket(error.metadata["ticketId"])
-            except ResourceExhausted as error:
-                await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
+            while True:
+                try:
+                    return await self._client.play(self._plan.pool)
+                except AlreadyExists as error:
+                    return await self._client.ticket(error.metadata["ticketId"]).seat_or_leave()
+                except ResourceExhausted as error:
+                    await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
 
 
 class _Match:

@@ -105,8 +105,8 @@ class Remote:
     async def call(self, method: str, request: Message) -> Any:
         """Return the answer to `request`, or raise a `PromontoryError`.
 
-        What fails with `UNAVAILABLE` is repeated, and what got no answer in time if it carries a request id: always the
-        same request, so it takes effect once.
+        What fails because a server is unavailable or was stopped is repeated, and what got no answer in time if it
+        carries a request id: always the same request, so it takes effect once.
         """
         patience = self.patience()
         while True:
@@ -196,6 +196,8 @@ def _is_repeatable(error: PromontoryError, request: Message) -> bool:
     match error:
         case Unavailable():
             return True
+        case Cancelled():  # by a server that was stopped while it served the call
+            return is_from_transport(error)
         case DeadlineExceeded():
             return "request_id" in request.DESCRIPTOR.fields_by_name
     return False

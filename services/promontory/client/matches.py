@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from promontory.api.match.v1 import match_pb2
 from promontory.client.errors import understanding
 from promontory.codec.mapping import StructMapping
+from promontory.codec.port import Undecodable
+
+T = TypeVar("T")
 
 
 class SeatKind(StrEnum):
@@ -144,7 +148,16 @@ class LegalAt(msgspec.Struct, frozen=True):
 _SEAT = StructMapping(MatchSeat, match_pb2.Seat)
 _OUTCOME = StructMapping(MatchOutcome, match_pb2.Outcome)
 _FAIRNESS = StructMapping(Fairness, match_pb2.Fairness)
-_STATES = {match_pb2.MATCH_STATE_OPEN: MatchState.OPEN, match_pb2.MATCH_STATE_CLOSED: MatchState.CLOSED}
+_STATES: dict[int, MatchState] = {
+    match_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState
+}
+
+
+def known(values: Mapping[int, T], number: int, field: str) -> T:
+    """Return what the enum value `number` of a message's `field` means. Raises `Undecodable` if that is unknown."""
+    if number not in values:
+        raise Undecodable(field, f"has the unknown value {number}")
+    return values[number]
 
 
 def time_of(timestamp: Any) -> datetime:
@@ -164,7 +177,7 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             pool=message.pool,
             rated=message.rated,
             seats=tuple(_SEAT.decode(seat) for seat in message.seats),
-            state=_STATES.get(message.state, MatchState.OPEN),
+            state=known(_STATES, message.state, "state"),
             version=message.version,
             seats_to_act=tuple(message.seats_to_act),
             outcome=_OUTCOME.decode(message.outcome) if message.HasField("outcome") else None,

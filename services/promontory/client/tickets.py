@@ -14,7 +14,7 @@ import msgspec
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import PromontoryError, TicketCancelled, understanding
-from promontory.client.matches import time_of
+from promontory.client.matches import known, time_of
 from promontory.client.seats import GameRemote, Seat
 from promontory.codec.mapping import StructMapping
 from promontory.games.registry import GAMES, GameEntry, UnknownGameError
@@ -189,8 +189,8 @@ def pool_of(message: pb.Pool) -> Pool:
 
 
 _ASSIGNMENT = StructMapping(Assignment, pb.Assignment)
-_STATES = {pb.TicketState.Value(f"TICKET_STATE_{state.name}"): state for state in TicketState}
-_REASONS = {pb.WaitReason.Value(f"WAIT_REASON_{reason.name}"): reason for reason in WaitReason}
+_STATES: dict[int, TicketState] = {pb.TicketState.Value(f"TICKET_STATE_{state.name}"): state for state in TicketState}
+_REASONS: dict[int, WaitReason] = {pb.WaitReason.Value(f"WAIT_REASON_{reason.name}"): reason for reason in WaitReason}
 
 
 def _ticket_of(message: Any) -> TicketUpdate:
@@ -199,7 +199,7 @@ def _ticket_of(message: Any) -> TicketUpdate:
             ticket_id=message.ticket_id,
             pool=message.pool,
             player_id=message.player_id,
-            state=_STATES.get(message.state, TicketState.WAITING),
+            state=known(_STATES, message.state, "state"),
             rating=message.rating,
             create_time=time_of(message.create_time),
             waiting=_waiting_of(message.waiting) if message.HasField("waiting") else None,
@@ -207,11 +207,9 @@ def _ticket_of(message: Any) -> TicketUpdate:
         )
 
 
-def _waiting_of(message: Any) -> Waiting | None:
-    if message.reason not in _REASONS:
-        return None
+def _waiting_of(message: Any) -> Waiting:
     return Waiting(
-        reason=_REASONS[message.reason],
+        reason=known(_REASONS, message.reason, "waiting.reason"),
         lowest_rating=message.lowest_rating,
         highest_rating=message.highest_rating,
         others_waiting=message.others_waiting,
