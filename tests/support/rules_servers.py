@@ -55,7 +55,7 @@ async def rules_server(url: str, keys: Keys, **settings: Any) -> AsyncIterator[R
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(ruleset(), log, found, close=(connections.aclose,))
+    service = compose(ruleset(), log, found)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys) as address:
         yield RulesServer(address, service)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 
 from promontory.bots.registry import policy_names
 from promontory.codec.registry import codec
@@ -20,7 +19,7 @@ from promontory.rules.servicer import RulesServicer
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
 from promontory.runtime import clock
-from promontory.runtime.server import Hook, Service, serve
+from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import RulesSettings
 
 
@@ -36,10 +35,13 @@ async def main(game_name: str, settings: RulesSettings) -> None:
     """
     ruleset = load_ruleset(game_name, settings)
     connections = connect(settings.redis_url)
-    await check_policy(connections.commands, require_aof=settings.require_aof)
-    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
-    await log.start()
-    await serve(compose(ruleset, log, settings, close=(connections.aclose,)), settings)
+    try:
+        await check_policy(connections.commands, require_aof=settings.require_aof)
+        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+        await log.start()
+        await serve(compose(ruleset, log, settings), settings)
+    finally:
+        await connections.aclose()
 
 
 def load_ruleset(game_name: str, settings: RulesSettings) -> Ruleset:
@@ -54,10 +56,8 @@ def draw_seed() -> bytes:
     return secrets.token_bytes(fairness.SEED_BYTES)
 
 
-def compose(
-    ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: DrawSeed = draw_seed, close: Sequence[Hook] = ()
-) -> Service:
-    """Return the service of `ruleset`'s game on `log`; `close` gives back what the log holds."""
+def compose(ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: DrawSeed = draw_seed) -> Service:
+    """Return the service of `ruleset`'s game on `log`."""
     game, ledger = ruleset.game, Ledger(ruleset)
     matches = Matches(log, ledger, game=game.name, cached=settings.cached_matches)
     environment = Environment(
@@ -73,5 +73,4 @@ def compose(
         servicers=[(descriptor, servicer)],
         beside=[hub.follow_feed(), hub.sweep()],
         drain=[hub.drain],
-        close=close,
     )
