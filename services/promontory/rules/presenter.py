@@ -90,6 +90,10 @@ class Presenter:
                 end = stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=version, resumable=resumable)
                 return self._pb.WatchMatchResponse(end=end)
 
+    def commit(self, step: Step, audience: Seat | None) -> Any:
+        """Return a commit with all that `audience` may see, made once for whoever submitted and whoever watches."""
+        return self._told(step, audience).commit
+
     def _told(self, step: Step, audience: Seat | None) -> Any:
         told = step.told.get(audience)
         if told is None:

@@ -45,12 +45,9 @@ class RulesServicer:
     async def SubmitCommand(self, request: Any, context: Context) -> Any:
         """Record what one or more commands of a seat cause."""
         answer = await self._referee.submit(caller(), self._read.submission(request))
-        match, seat = answer.step.match, request.seat
+        commit = self._present.commit(answer.step, request.seat)
         return self._pb.SubmitCommandResponse(
-            version=match.version,
-            events=self._present.events(match, answer.step.happened, seat),
-            view=self._present.view(match, seat),
-            match=self._present.match(match),
+            version=commit.version, events=commit.events, view=commit.view, match=commit.match
         )
 
     async def PreviewCommand(self, request: Any, context: Context) -> Any:

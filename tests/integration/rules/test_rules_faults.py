@@ -10,7 +10,9 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
+from redis.asyncio import Redis
 
+from promontory.eventlog.port import bucket_of
 from promontory.eventlog.redis_server import Connections
 from promontory.games.transcontinental.commands import DrawCard, EndWork
 from promontory.games.transcontinental.vocabulary import Source
@@ -84,3 +86,28 @@ async def test_a_watcher_outlives_a_feed_that_breaks(proxy: FaultProxy, shaky: C
     await client_of("ada").submit(match_id, DRAW, request_id="1")
     commit = await asyncio.wait_for(anext(stream), 20)
     assert (first.snapshot.match.version, commit.commit.version) == (1, 2)
+
+
+async def test_a_log_that_lost_an_entry_is_reported_and_other_matches_go_on(
+    redis_client: Redis, client_of: ClientOf, match_id: str
+) -> None:
+    """[R18] Detected at load; other matches unaffected."""
+    other = await client_of("platform").create(uuid.uuid4().hex)
+    await redis_client.xdel(f"{{{bucket_of(match_id)}}}:m:{match_id}:log", "1-1")
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await client_of("eve", replica=1).call("GetMatch", match_id=match_id)
+    assert (error.value.code().name, reason_of(error.value)) == ("FAILED_PRECONDITION", "LOG_CORRUPT")
+    assert (await client_of("ada", replica=1).submit(other, DRAW, request_id="1")).version == 2
+
+
+async def test_a_bucket_in_recovery_takes_no_commits_and_says_to_come_again(
+    redis_client: Redis, client_of: ClientOf, match_id: str
+) -> None:
+    """[event_log 2.8] Appends of another epoch are refused; nothing is written."""
+    fence = f"{{{bucket_of(match_id)}}}:fence"
+    await redis_client.set(fence, "2!")
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await client_of("ada").submit(match_id, DRAW, request_id="1")
+    await redis_client.set(fence, "2")
+    assert (error.value.code().name, reason_of(error.value)) == ("UNAVAILABLE", "EVENT_LOG_UNAVAILABLE")
+    assert (await client_of("ada").submit(match_id, DRAW, request_id="1")).version == 2
