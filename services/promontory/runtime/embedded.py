@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -18,12 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
+from promontory.runtime import tied
+
 Fsync = Literal["everysec", "always"]
 
 POLL_SECONDS = 0.002
 LOCK_SECONDS = 2.0
 LOG_LINES = 10
-PR_SET_PDEATHSIG = 1
 
 
 class BinaryMissing(Exception):
@@ -70,7 +69,7 @@ class EmbeddedServer:
 
     Everything acknowledged survives the end of either process; with `fsync="always"` also a power cut. `port` opens a
     TCP port on the loopback interface besides. `settings` override lines of the configuration file. Start it from the
-    main thread and before any gRPC object exists: the parent's death is noticed as that of the starting thread.
+    main thread: the parent's death is noticed as that of the starting thread.
 
     Use as a context manager, or call `start` and `stop`; after a crash of the server, `start` continues on the same
     socket.
@@ -182,13 +181,12 @@ class EmbeddedServer:
         configuration.write_text(self._configuration(), encoding="utf-8")
         with self.log_path.open("ab") as log:
             process = subprocess.Popen(
-                [binary, configuration],
+                [sys.executable, "-I", "-S", tied.__file__, str(os.getpid()), binary, configuration],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=(lock.fileno(),),
                 process_group=0,  # a terminal's Ctrl-C must end the services before their server
-                preexec_fn=_ends_with_parent(),  # noqa: PLW1509 - one C call, its symbol bound beforehand
             )
         lock.truncate(0)
         lock.write(f"{process.pid}\n")
@@ -253,18 +251,3 @@ def _answers(path: Path) -> bool:
             return connection.recv(64).startswith(b"+PONG")
         except OSError:
             return False
-
-
-def _ends_with_parent() -> Callable[[], None] | None:
-    """Return what makes a child get SIGTERM when its parent dies, where the system can do that."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def tie() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return tie

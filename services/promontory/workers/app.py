@@ -9,6 +9,7 @@ from celery import Celery
 from promontory.runtime.broker import broker_url, celery_settings
 from promontory.runtime.identity import ServiceIdentity, load_key
 from promontory.runtime.settings import WorkerSettings
+from promontory.workers.requests import AcknowledgedTask
 from promontory.workers.services import Services
 from promontory.workers.tasks import add_tasks
 
@@ -22,7 +23,7 @@ def create_app(settings: WorkerSettings) -> Celery:
 
     Raises `SettingsError` if an address is malformed, `OSError` if the key cannot be read.
     """
-    app = Celery("promontory", set_as_current=False)
+    app = Celery("promontory", set_as_current=False, task_cls=AcknowledgedTask)
     app.conf.update(celery_settings(broker_url(settings.broker_url, settings.redis_url)))
     app.conf.update(_worker_settings())
     identity = ServiceIdentity(load_key(settings.service_key_file), "worker", SCOPES)
