@@ -20,6 +20,7 @@ from promontory.client.seats import new_request_id
 from promontory.client.tickets import MATCHMAKING
 from promontory.local.demo_display import Display
 from promontory.local.platform import GAME_NAMES, Platform
+from promontory.local.redis_spare import spare_database
 from promontory.local.scrape import Scrape, scrape
 from promontory.matchmaking.domain import Pool
 from promontory.matchmaking.pools import load_pools
@@ -83,17 +84,30 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def run(options: Options, *, as_json: bool) -> int:
-    """Play the demonstration, show it, and return the exit code: 0 if every match finished and was audited."""
+    """Play the demonstration, show it, and return the exit code: 0 if every match finished and was audited.
+
+    Raises `ValueError` for a game without a pool, `DatabaseInUse` if a server is given that is not empty.
+    """
     demo_pools(options.games)
-    settings = {"PROMONTORY_POOLS_FILE": str(DEMO_POOLS)}
-    with Display(options.matches, quiet=as_json) as display, tempfile.TemporaryDirectory(prefix="promontory-") as home:
-        display.say("starting the event log, matchmaking, rules, scoring, relay and a worker")
-        with Platform(Path(home), redis_url=given("redis_url"), settings=settings) as platform:
-            result = uvloop.run(Demonstration(platform, options, display).play())
-        display.say("stopped every process")
+    with Display(options.matches, quiet=as_json) as display:
+        if url := given("redis_url"):
+            with spare_database(url):
+                result = _play(options, display, redis_url=url)
+        else:
+            result = _play(options, display)
     display.show(result)
     complete = result.finished == options.matches and not result.failed and result.audit_ok
     return 0 if complete else 1
+
+
+def _play(options: Options, display: Display, *, redis_url: str | None = None) -> Result:
+    settings = {"PROMONTORY_POOLS_FILE": str(DEMO_POOLS)}
+    with tempfile.TemporaryDirectory(prefix="promontory-") as home:
+        display.say("starting the event log, matchmaking, rules, scoring, relay and a worker")
+        with Platform(Path(home), redis_url=redis_url, settings=settings) as platform:
+            result = uvloop.run(Demonstration(platform, options, display).play())
+        display.say("stopped every process")
+    return result
 
 
 class Demonstration:

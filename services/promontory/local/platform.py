@@ -89,8 +89,11 @@ class Platform:
         return tuple(f"worker-{number}" for number in range(self._workers))
 
     def spawn(self, name: str) -> ChildProcess:
-        """Start the process `name`, again if it had ended; the ports it had are kept."""
-        arguments = _arguments(name)
+        """Start the process `name`, again if it had ended; the ports it had are kept.
+
+        `scoring-2` is one more process of the kind `scoring`, and so on: any number serve side by side.
+        """
+        arguments = _arguments(_kind(name))
         environ = {**self._environ(), **self._listen(name)}
         child = ChildProcess(name, arguments, directory=self.directory / "logs", environ=environ)
         self.processes[name] = child
@@ -103,8 +106,8 @@ class Platform:
 
     def stop(self) -> None:
         """Drain and stop every process, those that hand out work first, and the embedded server last."""
-        for group in (("matchmaking", "relay"), self.worker_names, tuple(self.processes)):
-            children = [self.processes[name] for name in group if name in self.processes]
+        for kinds in (("matchmaking", "relay"), ("worker",), ("scoring", *GAME_NAMES)):
+            children = [child for name, child in self.processes.items() if _kind(name) in kinds]
             for child in children:
                 child.terminate()
             for child in children:
@@ -139,8 +142,8 @@ class Platform:
     def _addresses(self, name: str) -> tuple[str, str]:
         if name in self.ready:
             return self.ready[name].grpc or "127.0.0.1:0", self.ready[name].metrics
-        number = self._numbers[name]
-        ports = (GRPC_PORTS + number, METRICS_PORTS + number) if self._usual_ports else (0, 0)
+        number = self._numbers.get(name)
+        ports = (GRPC_PORTS + number, METRICS_PORTS + number) if self._usual_ports and number else (0, 0)
         return f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}"
 
     @property
@@ -150,9 +153,15 @@ class Platform:
         return {name: first + i for first, names in groups.items() for i, name in enumerate(names)}
 
 
-def _arguments(name: str) -> list[str]:
-    if name in GAME_NAMES:
-        return ["serve", "rules", "--game", name]
-    if name.startswith("worker-"):
+def _kind(name: str) -> str:
+    """Return which process `name` is one of: `worker` for `worker-0`."""
+    kind, _, number = name.rpartition("-")
+    return kind if number.isdecimal() else name
+
+
+def _arguments(kind: str) -> list[str]:
+    if kind in GAME_NAMES:
+        return ["serve", "rules", "--game", kind]
+    if kind == "worker":
         return ["work"]
-    return [name] if name == "relay" else ["serve", name]
+    return [kind] if kind == "relay" else ["serve", kind]
