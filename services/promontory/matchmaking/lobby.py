@@ -11,14 +11,14 @@ from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import MatchEntry, Table, derived_id
 from promontory.matchmaking.ports import RequestIdReused, TableFull, Tables
 from promontory.matchmaking.usecases import checked_player, checked_request_id, fingerprint_of, request_id_reused
-from promontory.runtime import clock
+from promontory.runtime import clock, pages
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.identity import Caller
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
-PAGE_SIZE = 20
-LARGEST_PAGE = 100
+DEFAULT_PAGE = 20
+MAX_PAGE = 100
 
 
 class TableWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,20 +97,11 @@ class Lobby:
 
     async def matches(self, caller: Caller, *, page_size: int, page_token: str) -> tuple[Sequence[MatchEntry], str]:
         """Return a page of the caller's matches, the newest first, and the token of the next page or an empty text."""
-        if not 0 <= page_size <= LARGEST_PAGE:
-            raise malformed("page_size", f"is 1 to {LARGEST_PAGE}, or unset")
-        size, before = page_size or PAGE_SIZE, _number(page_token)
+        size, listing = pages.page_size(page_size, usual=DEFAULT_PAGE, most=MAX_PAGE), f"matches {caller.subject}"
+        (before,) = pages.page_start(listing, page_token) if page_token else (None,)
         rows = await self._tables.matches(caller.subject, before=before, limit=size + 1)
         page = rows[:size]
-        return [entry for _, entry in page], str(page[-1][0]) if len(rows) > size else ""
-
-
-def _number(page_token: str) -> int | None:
-    if not page_token:
-        return None
-    if not (page_token.isascii() and page_token.isdigit() and len(page_token) < 16):
-        raise Refusal(Kind.MALFORMED, "PAGE_TOKEN_INVALID", "the page token is not one of this list's")
-    return int(page_token)
+        return [entry for _, entry in page], pages.page_token(listing, page[-1][0]) if len(rows) > size else ""
 
 
 def _no_table() -> Refusal:

@@ -24,8 +24,9 @@ from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.validation import check_reached, check_setup
 from promontory.runtime import clock
-from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
+from promontory.runtime.pages import page_size, page_start, page_token, token_invalid
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
@@ -192,12 +193,13 @@ class Referee:
         """Return the next `size` commits (0: a usual number), for one who may look from `seat` while it is open."""
         match = await self._matches.fresh(match_id)
         access.require_audience(match, seat, caller)
-        if not 0 <= size <= MAX_PAGE:
-            raise malformed("page_size", f"must be 1 to {MAX_PAGE}, or 0 for {DEFAULT_PAGE}")
-        after = _page_start(match, seat, token)
-        last = after + (size or DEFAULT_PAGE)
+        size, listing = page_size(size, usual=DEFAULT_PAGE, most=MAX_PAGE), f"events {match_id} {seat}"
+        (after,) = page_start(listing, token) if token else (0,)
+        if after >= match.version:
+            raise token_invalid()
+        last = after + size
         steps = (await self._matches.history(match_id, last=last))[after:]
-        token = page_token(match_id, seat, last) if last < match.version else ""
+        token = page_token(listing, last) if last < match.version else ""
         return Page(steps, full=match.is_closed, next_token=token)
 
     async def whole_log(self, match_id: str) -> Sequence[Commit]:
@@ -213,22 +215,6 @@ def match_id_for(code: str, subject: str, request_id: str, *, buckets: int) -> s
     digest = hashlib.sha256(f"{subject}\0{request_id}".encode()).digest()
     name = base64.b32encode(digest[:16]).decode().rstrip("=").lower()
     return f"{code}-{int.from_bytes(digest[16:20], 'big') % buckets:03x}-{name}"
-
-
-def page_token(match_id: str, seat: Seat | None, after: int) -> str:
-    """Return the token of the page that begins after version `after`; it holds nothing that is not public."""
-    check = hashlib.sha256(f"page|{match_id}|{seat}|{after}".encode()).hexdigest()[:16]
-    return f"{after}-{check}"
-
-
-def _page_start(match: Match, seat: Seat | None, token: str) -> int:
-    if not token:
-        return 0
-    number = token.partition("-")[0]
-    after = int(number) if number.isdecimal() and len(number) < 10 else 0
-    if after >= match.version or token != page_token(match.match_id, seat, after):
-        raise Refusal(Kind.MALFORMED, "PAGE_TOKEN_INVALID", "the page token is not one of this list's")
-    return after
 
 
 def _foreseeable(game: AnyGame, state: Any, caused: Sequence[Happening]) -> tuple[Happening, ...]:

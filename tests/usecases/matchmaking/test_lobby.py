@@ -158,9 +158,19 @@ async def test_matches_are_listed_newest_first_in_pages(lobby: Lobby) -> None:
         (-1, "", "BAD_REQUEST"),
         (1, "x", "PAGE_TOKEN_INVALID"),
         (1, "9" * 20, "PAGE_TOKEN_INVALID"),
+        (1, "9-0123456789abcdef", "PAGE_TOKEN_INVALID"),
     ],
 )
 async def test_a_malformed_page_is_refused(lobby: Lobby, size: int, token: str, reason: str) -> None:
     with pytest.raises(Refusal) as refused:
         await lobby.matches(BOB, page_size=size, page_token=token)
     assert refused.value.reason == reason
+
+
+async def test_a_page_token_of_another_players_list_is_refused(lobby: Lobby) -> None:
+    """[PAGE_TOKEN_INVALID] Lists of different players are different lists."""
+    await play(lobby, 2)
+    _, token = await lobby.matches(ANN, page_size=1, page_token="")
+    with pytest.raises(Refusal) as refused:
+        await lobby.matches(BOB, page_size=1, page_token=token)
+    assert refused.value.reason == "PAGE_TOKEN_INVALID"
