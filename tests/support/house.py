@@ -19,14 +19,13 @@ from promontory.api.scoring.v1 import scoring_service_pb2
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as game_pb
 from promontory.client.stubs import Stub
 from promontory.eventlog.functions import event_log_library, load_library
-from promontory.eventlog.port import Commit
+from promontory.eventlog.port import Commit, game_buckets
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.local.processes import ChildProcess
 from promontory.relay.dispatcher import Dispatcher, Pace
 from promontory.relay.domain import Task
 from promontory.relay.fallbacks import Fallbacks
-from promontory.relay.main import buckets_of
 from promontory.relay.ports import Publisher
 from promontory.relay.rules_services import RulesServices
 from promontory.rules.main import compose, load_ruleset
@@ -42,6 +41,7 @@ from tests.support.waiting import eventually
 GAME = "transcontinental"
 POOL = "transcontinental.ranked"
 BUCKETS = 4
+BUCKET_NAMES = game_buckets("tc", BUCKETS)
 GAME_SERVICE = game_pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
 SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringService"]
 QUICK = Pace(sweep_seconds=0.02, lease_seconds=0.5, max_attempts=1000)
@@ -144,7 +144,7 @@ class House:
 
     async def waiting(self) -> Mapping[str, Any]:
         """Return what obligations there are."""
-        return await self.log.backlogs(buckets_of([GAME], BUCKETS))
+        return await self.log.backlogs(BUCKET_NAMES)
 
     async def tallied(self) -> dict[str, int]:
         """Return how many rated matches each player has."""
@@ -164,7 +164,7 @@ class House:
         used = log or self.log
         services = RulesServices({GAME: rules or self.place.rules_address}, self.place.keys.service("relay"))
         fallbacks = Fallbacks(used, services)
-        return Dispatcher(used, publisher, fallbacks, buckets=buckets_of([GAME], BUCKETS), pace=pace)
+        return Dispatcher(used, publisher, fallbacks, buckets=BUCKET_NAMES, pace=pace)
 
 
 @asynccontextmanager

@@ -230,6 +230,11 @@ def bucket_of(stream: str) -> str:
     return f"{game}:{bucket}"
 
 
+def game_buckets(code: str, count: int) -> list[str]:
+    """Return the `count` buckets of the game whose match ids begin with `code`: `tc:000`, `tc:001`, ..."""
+    return [f"{code}:{number:03x}" for number in range(count)]
+
+
 def check_cursors(cursors: Mapping[str, str]) -> None:
     """Raise `ValueError` if there is no feed to follow: that call would wait for nothing, or not wait at all."""
     if not cursors:

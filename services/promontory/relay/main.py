@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 import structlog
 
 from promontory.eventlog import redis_server
+from promontory.eventlog.port import game_buckets
 from promontory.eventlog.redis_streams import RedisEventLog, Tuning
 from promontory.games.registry import UnknownGameError, entry
 from promontory.relay.celery_tasks import CeleryPublisher
@@ -43,18 +43,13 @@ async def main(settings: RelaySettings) -> None:
         event_log,
         publisher,
         Fallbacks(event_log, services),
-        buckets=buckets_of(games, settings.buckets),
+        buckets=[bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)],
         pace=_pace(settings),
     )
     await _run(dispatcher, settings)
     for closable in (publisher, services, connections):
         await closable.aclose()
     log.info("relay_stopped")
-
-
-def buckets_of(games: Iterable[str], buckets: int) -> list[str]:
-    """Return the names of all buckets of `games`: `tc:000`, `tc:001`, ..., `buckets` of each."""
-    return [f"{entry(game).code}:{number:03x}" for game in games for number in range(buckets)]
 
 
 async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from promontory.eventlog.obligations import bot_turn_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Seat
 from promontory.games.registry import AnyGame
@@ -193,14 +194,9 @@ def obligations(before: Awaiting, after: Match, *, follow_up: Seat | None) -> Ma
         old, new = before[seat], after.awaiting[seat]
         if setup.is_house_bot and old != new:
             if old is not None:
-                due[bot_turn(after.match_id, seat, old)] = None
+                due[bot_turn_name(after.match_id, seat, old)] = None
             if new is not None:
-                due[bot_turn(after.match_id, seat, new)] = FOLLOW_UP_MS if seat == follow_up else 0
+                due[bot_turn_name(after.match_id, seat, new)] = FOLLOW_UP_MS if seat == follow_up else 0
     if after.is_closed and after.setup.rated:
-        due[f"tally|{after.match_id}"] = 0
+        due[tally_name(after.match_id)] = 0
     return due
-
-
-def bot_turn(match_id: str, seat: Seat, since: int) -> str:
-    """Return the name of the obligation to play a house bot's turn, to act since version `since`."""
-    return f"bot|{match_id}|{seat}|{since}"

@@ -6,7 +6,7 @@ import secrets
 
 from promontory.bots.registry import policy_names
 from promontory.codec.registry import codec
-from promontory.eventlog.port import EventLog
+from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_server import check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games import fairness, registry
@@ -63,9 +63,8 @@ def compose(ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: D
     environment = Environment(
         load_seals(settings.seal_key_file), seed, frozenset(policy_names(game.name)), settings.buckets
     )
-    buckets = [f"{ruleset.code}:{number:03x}" for number in range(settings.buckets)]
     pace = Pace(settings.heartbeat_seconds, settings.max_stream_seconds)
-    hub = Hub(matches, buckets, game=game.name, pace=pace)
+    hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace)
     servicer = RulesServicer(ruleset, Referee(ruleset, ledger, matches, environment), hub)
     messages = ruleset.codec.messages
     descriptor = messages.DESCRIPTOR.services_by_name[ruleset.codec.service.rpartition(".")[2]]

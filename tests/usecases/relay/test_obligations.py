@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promontory.eventlog.obligations import bot_turn_name, tally_name
 from promontory.eventlog.port import Claimed
 from promontory.relay.domain import Ages, BotTurn, TallyDue, parse, task_of
 
@@ -13,11 +14,13 @@ BOT = f"bot|{MATCH}|1|12"
 
 def test_a_bot_s_turn_is_read_from_its_name() -> None:
     """[architecture 2] `bot|<match>|<seat>|<since>`; the game follows from the match's id."""
+    assert bot_turn_name(MATCH, 1, 12) == BOT
     assert parse(BOT) == BotTurn("transcontinental", MATCH, 1, 12)
 
 
 def test_a_tally_is_read_from_its_name() -> None:
     """`tally|<match>`."""
+    assert tally_name(MATCH) == f"tally|{MATCH}"
     assert parse(f"tally|{MATCH}") == TallyDue(MATCH)
 
 

@@ -1,0 +1,21 @@
+"""The names of obligations, by which services agree on what is owed.
+
+| name | what is owed | set by | settled by |
+|---|---|---|---|
+| `bot_turn_name` | a house bot's turn | the rules service, which clears it too | the relay, if it had to play itself |
+| `tally_name` | a rated match's tally | the rules service | scoring |
+
+The relay reads them (`promontory.relay.domain.parse`).
+"""
+
+from __future__ import annotations
+
+
+def bot_turn_name(match_id: str, seat: int, since: int) -> str:
+    """Return the name of the obligation to play for the house bot in `seat`, which is to act since version `since`."""
+    return f"bot|{match_id}|{seat}|{since}"
+
+
+def tally_name(match_id: str) -> str:
+    """Return the name of the obligation to tally a closed match."""
+    return f"tally|{match_id}"
