@@ -14,9 +14,9 @@ from promontory.bots.registry import policy_names
 from promontory.games import registry
 from promontory.games.registry import UnknownGameError
 from promontory.matchmaking.domain import Pool
+from promontory.runtime.identity import PLAYER_ID
 from promontory.runtime.settings import SettingsError
 
-PLAYER_ID = re.compile(r"[a-z0-9_\-.:]{1,64}")
 _POOL_ID = re.compile(r"[a-z0-9_\-.]{1,64}")
 
 Pools = Mapping[str, Pool]

@@ -10,7 +10,7 @@ import msgspec
 
 from promontory.matchmaking.changes import Changes
 from promontory.matchmaking.domain import NEW_PLAYER_POINTS, Entrant, Pool, Ticket, TicketState, derived_id
-from promontory.matchmaking.pools import PLAYER_ID, Pools
+from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import AlreadyOpen, Ratings, RequestIdReused, Tickets, TooManyOpen
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
@@ -157,9 +157,6 @@ def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:
 
 def checked_player(caller: Caller, entropy: bytes) -> Entrant:
     """Return the caller as a match seats players, with its share in the randomness (`fairness.md` 2.3: 32 bytes)."""
-    if not PLAYER_ID.fullmatch(caller.subject):
-        text = "the token's subject is no player id: 1 to 64 of a-z, 0-9, `_`, `-`, `.`, `:`"
-        raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", text)
     if len(entropy) > MOST_ENTROPY_BYTES:
         raise malformed("client_entropy", f"has {len(entropy)} bytes; at most {MOST_ENTROPY_BYTES} are taken")
     return Entrant(caller.subject, entropy=entropy)

@@ -11,10 +11,10 @@ from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.matches import not_found
 from promontory.rules.ruleset import Ruleset
 from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.identity import PLAYER_ID
 
 MAX_COMMANDS = 16
 _MATCH_ID = re.compile(r"[a-z0-9_-]{1,64}")
-_PLAYER_ID = re.compile(r"[a-z0-9_.:-]{1,64}")
 _POOL = re.compile(r"[a-z0-9_.-]{0,64}")
 _REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
 
@@ -80,7 +80,7 @@ def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[
 
 
 def _seat_faults(seat: SeatSetup, policies: Collection[str]) -> Iterator[tuple[str, str]]:
-    if not _PLAYER_ID.fullmatch(seat.player_id):
+    if not PLAYER_ID.fullmatch(seat.player_id):
         yield "player_id", "must be 1 to 64 of a-z, 0-9, _, -, ., :"
     if len(seat.client_entropy) > MAX_ENTROPY_BYTES:
         yield "client_entropy", f"has at most {MAX_ENTROPY_BYTES} bytes, not {len(seat.client_entropy)}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
 import secrets
 from contextvars import ContextVar
 from datetime import timedelta
@@ -28,6 +30,8 @@ PLAYER_SCOPES = frozenset({"pool:join", "match:play", "history:read"})
 SERVICE_SCOPES = frozenset({"match:create", "match:automatic", "match:tally", "pool:house", "house:play"})
 MAX_TOKEN_CHARACTERS = 8192
 SERVICE_TOKEN_LIFE = timedelta(minutes=10)
+PLAYER_ID = re.compile(r"[a-z0-9_.:-]{1,64}")
+"""What a player's id looks like, in tokens, seats and ratings alike."""
 
 _caller: ContextVar[Caller] = ContextVar("caller")
 
@@ -78,10 +82,14 @@ class SigningKey(msgspec.Struct, frozen=True):
         return jwt.encode(claims, self.private, algorithm="EdDSA", headers={"kid": self.kid})
 
 
+class KeyFileError(Exception):
+    """A file holds no usable keys; the message names it and says what to do."""
+
+
 def create_key(issuer: str, private_file: Path, public_file: Path) -> SigningKey:
     """Create an Ed25519 key pair: the private JWK in `private_file` (mode 600), the JWKS in `public_file`.
 
-    Never overwrites: raises `FileExistsError`.
+    Never overwrites either: raises `FileExistsError`.
     """
     private = Ed25519PrivateKey.generate()
     kid = secrets.token_hex(8)
@@ -89,21 +97,52 @@ def create_key(issuer: str, private_file: Path, public_file: Path) -> SigningKey
     public["x"] = _base64url(private.public_key().public_bytes_raw())
     secret = {**public, "d": _base64url(private.private_bytes_raw()), "iss": issuer}
     private_file.parent.mkdir(parents=True, exist_ok=True)
-    private_file.touch(mode=0o600, exist_ok=False)
-    private_file.write_text(json.dumps(secret, indent=1) + "\n")
-    public_file.write_text(json.dumps({"keys": [public]}, indent=1) + "\n")
+    if private_file.exists():
+        raise FileExistsError(f"{private_file} is there already and is not overwritten")
+    _write_new(public_file, {"keys": [public]}, mode=0o644)
+    _write_new(private_file, secret, mode=0o600)
     return load_key(private_file)
 
 
+def _write_new(file: Path, content: object, *, mode: int) -> None:
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError as error:
+        text = f"{file} is there already and is not overwritten: move it away to have new keys made"
+        raise FileExistsError(text) from error
+    with os.fdopen(descriptor, "w") as opened:
+        opened.write(json.dumps(content, indent=1) + "\n")
+
+
 def load_key(private_file: Path) -> SigningKey:
-    """Return the signing key in `private_file`."""
-    raw = json.loads(private_file.read_text())
-    issuer = raw.pop("iss")
-    return SigningKey(kid=raw["kid"], issuer=issuer, private=jwt.PyJWK(raw).key)
+    """Return the signing key in `private_file`; raise `KeyFileError` if it holds none."""
+    try:
+        raw = json.loads(_read(private_file))
+        key = SigningKey(kid=raw["kid"], issuer=raw["iss"], private=jwt.PyJWK(raw).key)
+    except (ValueError, LookupError, TypeError, jwt.PyJWTError) as error:
+        raise _unusable(private_file, "it holds no private key of ours") from error
+    if not isinstance(key.private, Ed25519PrivateKey):
+        raise _unusable(private_file, "its key is not a private Ed25519 key")
+    return key
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _unusable(file, error.strerror or type(error).__name__) from error
+
+
+def _unusable(file: Path, problem: str) -> KeyFileError:
+    remedy = "correct it, or the setting PROMONTORY_..._KEY(S)_FILE; `promontory token` makes keys where there are none"
+    return KeyFileError(f"the key file {file} cannot be used: {problem}; {remedy}")
 
 
 class Verifier:
-    """Verifies tokens against the players' and the services' public keys (JWKS files)."""
+    """Verifies tokens against the players' and the services' public keys (JWKS files).
+
+    Raises `KeyFileError` if a file holds no usable public key.
+    """
 
     def __init__(self, player_keys_file: Path, service_keys_file: Path) -> None:
         self._keys = {PLAYERS: _key_set(player_keys_file), SERVICES: _key_set(service_keys_file)}
@@ -141,6 +180,8 @@ def _caller_of(claims: dict[str, Any], issuer: str) -> Caller:
     subject, scope = claims["sub"], claims.get("scope", "")
     if not isinstance(scope, str) or subject.startswith("service:") is not service:
         raise _invalid("subject or scope of another issuer")
+    if not PLAYER_ID.fullmatch(subject):
+        raise _invalid("its subject must be 1 to 64 of a-z, 0-9, _, -, ., :")
     scopes = frozenset(scope.split())
     return Caller(subject, scopes if service else scopes - SERVICE_SCOPES, service)
 
@@ -151,8 +192,16 @@ def _invalid(cause: str) -> Refusal:
 
 
 def _key_set(file: Path) -> dict[str, jwt.PyJWK]:
-    keys = jwt.PyJWKSet.from_json(file.read_text()).keys
-    return {key.key_id: key for key in keys if key.key_id}
+    try:
+        keys = jwt.PyJWKSet.from_json(_read(file)).keys
+    except (ValueError, TypeError, AttributeError, jwt.PyJWTError) as error:
+        raise _unusable(file, "it is no JWKS with a public key that tokens can be checked with") from error
+    if any(key.key_type == "oct" for key in keys):
+        raise _unusable(file, "it holds a shared secret, with which whoever checks tokens could also make them")
+    named = {key.key_id: key for key in keys if key.key_id}
+    if not named:
+        raise _unusable(file, "none of its keys has a `kid`, by which tokens name their key")
+    return named
 
 
 def _base64url(raw: bytes) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
 from promontory.runtime import metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.identity import PLAYER_ID
 from promontory.scoring.domain import Change, ClosedMatch, Rating, Standing, Step
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.pages import Page, cursor, page, page_size
@@ -17,7 +18,6 @@ from promontory.scoring.records import closed_match, is_match
 
 _MATCH_ID = re.compile(r"[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+")
 _POOL = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
-_PLAYER_ID = re.compile(r"[a-z0-9_.:-]+")
 MAX_ID_CHARACTERS = 64
 MAX_POOL_CHARACTERS = 56  # the rating log's id adds a prefix of 7
 
@@ -75,7 +75,7 @@ class Ratings:
     async def rating(self, pool: str, player_id: str) -> Rating:
         """Return the player's rating in `pool`."""
         _require(_POOL, "pool", pool)
-        _require(_PLAYER_ID, "player_id", player_id)
+        _require(PLAYER_ID, "player_id", player_id)
         return (await self._ladders.ratings(pool)).rating(player_id)
 
     async def leaderboard(self, pool: str, *, size: int, token: str) -> Page[Standing]:
@@ -88,7 +88,7 @@ class Ratings:
     async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[Step]:
         """Return a page of the player's steps in `pool`, the newest first."""
         _require(_POOL, "pool", pool)
-        _require(_PLAYER_ID, "player_id", player_id)
+        _require(PLAYER_ID, "player_id", player_id)
         ratings, listing = await self._ladders.ratings(pool), f"history {pool} {player_id}"
         start = cursor(listing, token, version=ratings.version)
         return page(listing, ratings.history(player_id, version=start.version)[::-1], start, size=page_size(size))

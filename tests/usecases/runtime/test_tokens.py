@@ -1,0 +1,244 @@
+"""Whose tokens are accepted, and for what; no other token gets anybody anything."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import (
+    MAX_TOKEN_CHARACTERS,
+    PLAYER_SCOPES,
+    PLAYERS,
+    SERVICE_SCOPES,
+    SERVICES,
+    Caller,
+    caller,
+    serve_as,
+)
+from tests.support.forging import ABSENT, Ring, claims, encoded, in_seconds, ring, service_claims, with_secret
+
+Forge = Callable[[Ring], str]
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Ring:
+    """Everybody's keys."""
+    return ring(tmp_path_factory.mktemp("keys"))
+
+
+def changed(token: str, part: int, position: int) -> str:
+    """Return `token` with one character of a part replaced by another."""
+    parts = token.split(".")
+    old = parts[part][position]
+    parts[part] = parts[part][:position] + ("A" if old != "A" else "B") + parts[part][position + 1 :]
+    return ".".join(parts)
+
+
+def player(content: dict[str, Any] | bytes, **headers: Any) -> Forge:
+    """Return the forging of a token with the players' key: what only `content` and `headers` can make wrong."""
+    return lambda keys: keys.players.sign(content, **headers)
+
+
+def service(content: dict[str, Any]) -> Forge:
+    """Return the forging of a token with the services' key."""
+    return lambda keys: keys.services.sign(content)
+
+
+FORGED: dict[str, Forge] = {
+    # no token at all
+    "empty": lambda keys: "",
+    "one word": lambda keys: "password",
+    "two parts": lambda keys: keys.players.sign(claims()).rpartition(".")[0],
+    "four parts": lambda keys: keys.players.sign(claims()) + ".x",
+    "only dots": lambda keys: "..",
+    "no base64": lambda keys: "$.$.$",
+    "not ASCII": lambda keys: "ädä.ädä.ädä",
+    "a half of a surrogate": lambda keys: "\ud800.x.y",
+    "a header that is no object": lambda keys: f"{encoded([])}.{encoded(claims())}.x",
+    "a header of brackets": lambda keys: base64.b64encode(b"[" * 5000).decode().rstrip("=") + ".e30.x",
+    "too long": lambda keys: keys.players.sign(claims(padding="x" * MAX_TOKEN_CHARACTERS)),
+    # not signed, or not with the key it names
+    "no algorithm": lambda keys: f"{encoded({'alg': 'none', 'kid': keys.players.kid})}.{encoded(claims())}.",
+    "no ALGORITHM": lambda keys: f"{encoded({'alg': 'None', 'kid': keys.players.kid})}.{encoded(claims())}.",
+    "no algorithm in the header": player(claims(), alg=ABSENT),
+    "a list of algorithms": player(claims(), alg=["EdDSA"]),
+    "no signature": lambda keys: keys.players.sign(claims()).rpartition(".")[0] + ".",
+    "another token's signature": lambda keys: ".".join(
+        [*keys.players.sign(claims(sub="eve")).split(".")[:2], keys.players.sign(claims()).split(".")[2]]
+    ),
+    "a changed header": lambda keys: changed(keys.players.sign(claims()), 0, 8),
+    "a changed payload": lambda keys: changed(keys.players.sign(claims()), 1, 12),
+    "a changed signature": lambda keys: changed(keys.players.sign(claims()), 2, 20),
+    "a stranger's key": lambda keys: keys.stranger.sign(claims()),
+    "a stranger's key under our name": lambda keys: keys.stranger.sign(claims(), kid=keys.players.kid),
+    "a stranger's key in the header": lambda keys: keys.stranger.sign(claims(), jwk=keys.stranger.public()),
+    "no key id": player(claims(), kid=ABSENT),
+    "an empty key id": player(claims(), kid=""),
+    "a number for a key id": player(claims(), kid=7),
+    "a path for a key id": player(claims(), kid="../../dev/null"),
+    "a critical extension": player(claims(), crit=["b64"], b64=False),
+    # one algorithm's key as another's
+    "HS256 with the services' public key": lambda keys: with_secret(
+        keys.service_public, service_claims(), kid=keys.services.kid
+    ),
+    "HS256 with the provider's public key": lambda keys: with_secret(keys.rsa_public, claims(), kid=keys.rsa.kid),
+    "HS256 with nothing": lambda keys: with_secret(b"", claims(), kid=keys.players.kid),
+    "EdDSA where RS256 is due": lambda keys: keys.players.sign(claims(), kid=keys.rsa.kid),
+    "RS256 where EdDSA is due": lambda keys: keys.rsa.sign(claims(), kid=keys.players.kid),
+    "ES256 where RS256 is due": lambda keys: keys.elliptic.sign(claims(), kid=keys.rsa.kid),
+    "RS256 that says PS256": lambda keys: keys.rsa.sign(claims(), alg="PS256"),
+    # another issuer's word
+    "services' issuer from players' key": player(service_claims()),
+    "players' issuer from services' key": service(claims()),
+    "a service by players' key and issuer": player(service_claims(iss=PLAYERS)),
+    "a player by services' key and issuer": service(service_claims(sub="ada")),
+    "a service by the provider's key": lambda keys: keys.rsa.sign(claims(sub="service:matchmaking")),
+    "another issuer": player(claims(iss="https://elsewhere.example")),
+    "a list of issuers": player(claims(iss=[PLAYERS, SERVICES])),
+    "no issuer": player(claims(iss=ABSENT)),
+    "another audience": player(claims(aud="elsewhere")),
+    "no audience": player(claims(aud=ABSENT)),
+    "an empty audience": player(claims(aud=[])),
+    # not now
+    "expired": player(claims(exp=in_seconds(-60))),
+    "no end": player(claims(exp=ABSENT)),
+    "an end that is nothing": player(claims(exp=None)),
+    "an end that is a word": player(claims(exp="never")),
+    "an end that is infinite": player(claims(exp=float("inf"))),
+    "an end that is a list": player(claims(exp=[1])),
+    "not yet": player(claims(nbf=in_seconds(36_000))),
+    "no beginning": player(claims(nbf=ABSENT)),
+    "issued in the future": player(claims(iat=in_seconds(36_000))),
+    "never issued": player(claims(iat=ABSENT)),
+    # nobody
+    "no subject": player(claims(sub=ABSENT)),
+    "an empty subject": player(claims(sub="")),
+    "a number for a subject": player(claims(sub=7)),
+    "a list of subjects": player(claims(sub=["ada"])),
+    "nothing for a subject": player(claims(sub=None)),
+    "a subject with a space": player(claims(sub="ada ")),
+    "a subject with a line break": player(claims(sub="ada\n")),
+    "a subject with a null byte": player(claims(sub="ada\x00")),
+    "a subject in capitals": player(claims(sub="Ada")),
+    "a subject of another script": player(claims(sub="\u0430da")),
+    "a subject with a slash": player(claims(sub="ada/ben")),
+    "a subject with a bar": player(claims(sub="bot|ada")),
+    "half a surrogate for a subject": player(claims(sub="\ud800")),
+    "a subject of 65 characters": player(claims(sub="a" * 65)),
+    "a service without a name": service(service_claims(sub="service")),
+    # unreadable content
+    "a list of scopes": player(claims(scope=["match:play"])),
+    "nothing for a scope": player(claims(scope=None)),
+    "a payload that is no object": player(b"[]"),
+    "a payload that is no JSON": player(b"sub=ada"),
+    "a payload of brackets": player(b"[" * 5000),
+    "an empty payload": player(b""),
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_or_faulty_token_is_refused(keys: Ring, forge: Forge) -> None:
+    """[errors TOKEN_INVALID] As unauthenticated and with a cause, whatever is wrong; the token itself is not told."""
+    token = forge(keys)
+    with pytest.raises(Refusal) as refused:
+        keys.verifier.verify(token)
+    assert (refused.value.kind, refused.value.reason) == (Kind.UNAUTHENTICATED, "TOKEN_INVALID")
+    assert refused.value.metadata["cause"]
+    assert len(token) < 10 or token not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("forge", "cause"),
+    [
+        (FORGED["expired"], "expired"),
+        (FORGED["too long"], "too long"),
+        (FORGED["a stranger's key"], "unknown key"),
+        (FORGED["an empty subject"], "its subject must be 1 to 64 of a-z, 0-9, _, -, ., :"),
+    ],
+)
+def test_the_cause_says_what_to_do_about_it(keys: Ring, forge: Forge, cause: str) -> None:
+    """[errors TOKEN_INVALID] `cause` says why."""
+    with pytest.raises(Refusal) as refused:
+        keys.verifier.verify(forge(keys))
+    assert refused.value.metadata == {"cause": cause}
+
+
+@pytest.mark.parametrize("kind", ["players", "rsa", "elliptic"])
+def test_a_players_token_is_accepted_from_every_key_of_the_set(keys: Ring, kind: str) -> None:
+    """[README, keys] The players' JWKS may hold the public keys of an identity provider: EdDSA, RS256, ES256."""
+    signer = getattr(keys, kind)
+    found = keys.verifier.verify(signer.sign(claims(scope="match:play history:read")))
+    assert found == Caller("ada", frozenset({"match:play", "history:read"}))
+
+
+def test_a_services_token_speaks_for_the_service(keys: Ring) -> None:
+    found = keys.verifier.verify(keys.services.sign(service_claims()))
+    assert found == Caller("service:matchmaking", frozenset({"match:create"}), service=True)
+
+
+@pytest.mark.parametrize("subject", ["a", "a" * 64, "0b3e2f0c-6f5e-4c1c-9a9e-9d6f2a1b7c55", "bot:greedy-1", "a_b.c"])
+def test_a_subject_may_be_any_player_id(keys: Ring, subject: str) -> None:
+    """[match.proto player_id] 1 to 64 of a-z, 0-9, `_`, `-`, `.`, `:`."""
+    assert keys.verifier.verify(keys.players.sign(claims(sub=subject))).subject == subject
+
+
+@pytest.mark.parametrize("kind", ["players", "rsa"])
+def test_no_players_key_gives_a_service_scope(keys: Ring, kind: str) -> None:
+    """Only a service key can give them: whoever signs for players may write what he likes."""
+    wanted = " ".join(sorted(SERVICE_SCOPES | PLAYER_SCOPES))
+    found = keys.verifier.verify(getattr(keys, kind).sign(claims(scope=wanted)))
+    assert (found.scopes, found.service) == (PLAYER_SCOPES, False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scope": ABSENT},
+        {"scope": ""},
+        {"scope": "  "},
+    ],
+)
+def test_a_token_without_scopes_allows_nothing(keys: Ring, changes: dict[str, Any]) -> None:
+    """[errors SCOPE_MISSING] Everything else is refused with the scope that is missing."""
+    found = keys.verifier.verify(keys.players.sign(claims(**changes)))
+    with pytest.raises(Refusal) as refused:
+        found.require("match:play")
+    assert (refused.value.kind, refused.value.reason) == (Kind.NOT_ALLOWED, "SCOPE_MISSING")
+    assert refused.value.metadata == {"scope": "match:play"}
+
+
+@pytest.mark.parametrize("audience", ["promontory", ["elsewhere", "promontory"]])
+def test_a_token_may_be_for_others_as_well(keys: Ring, audience: str | list[str]) -> None:
+    """[RFC 7519 4.1.3] The audience is one name or a list of them."""
+    assert keys.verifier.verify(keys.players.sign(claims(aud=audience))).subject == "ada"
+
+
+@pytest.mark.parametrize(("claim", "seconds"), [("exp", -3), ("nbf", 3), ("iat", 3)])
+def test_clocks_may_differ_by_a_few_seconds(keys: Ring, claim: str, seconds: int) -> None:
+    """Machines' clocks are never quite equal."""
+    assert keys.verifier.verify(keys.players.sign(claims(**{claim: in_seconds(seconds)}))).subject == "ada"
+
+
+def test_the_longest_token_is_still_read(keys: Ring) -> None:
+    """Identity providers write much into them."""
+    length = len(keys.players.sign(claims(padding="")))
+    padding = "x" * ((MAX_TOKEN_CHARACTERS - length) * 3 // 4 - 4)
+    token = keys.players.sign(claims(padding=padding))
+    assert MAX_TOKEN_CHARACTERS - 16 < len(token) <= MAX_TOKEN_CHARACTERS
+    assert keys.verifier.verify(token).subject == "ada"
+
+
+def test_a_duplicated_claim_counts_as_its_last(keys: Ring) -> None:
+    """What is signed and what is read are one: there is no second reader that could take the first."""
+    twice = json.dumps(claims()).replace('"sub": "ada"', '"sub": "service:relay", "sub": "ada"').encode()
+    assert keys.verifier.verify(keys.players.sign(twice)).subject == "ada"
+
+
+async def test_a_call_is_served_as_its_bearer() -> None:
+    serve_as(Caller("ben", frozenset()))
+    assert caller() == Caller("ben", frozenset())
