@@ -29,12 +29,11 @@ class GameRemote:
     def __init__(self, connection: Connection, game: GameEntry) -> None:
         self.game = game
         self.codec = codecs.codec(game.name)
-        self._messages = self.codec.messages
-        self.remote = Remote(connection, self._messages.DESCRIPTOR.services_by_name[game.service.rpartition(".")[2]])
+        self.remote = Remote(connection, self.codec.service)
 
     def request(self, method: str, **fields: Any) -> Message:
         """Return the request message of `method`; fields that are None stay unset."""
-        message: Message = getattr(self._messages, f"{method}Request")(**fields)
+        message: Message = getattr(self.codec.messages, f"{method}Request")(**fields)
         return message
 
     async def call(self, method: str, **fields: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Protocol
 
+from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 
 
@@ -25,8 +26,8 @@ class GameCodec(Protocol):
     """
 
     @property
-    def service(self) -> str:
-        """The full name of the game's service: `promontory.api.transcontinental.v1.TranscontinentalService`."""
+    def service(self) -> ServiceDescriptor:
+        """The game's gRPC service, for example `promontory.api.transcontinental.v1.TranscontinentalService`."""
 
     @property
     def messages(self) -> ModuleType:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
+from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -38,7 +39,7 @@ class StructCodec:
         and messages do not match.
         """
         self.messages = messages
-        self.service: str = messages.DESCRIPTOR.services_by_name.values()[0].full_name
+        self.service: ServiceDescriptor = messages.DESCRIPTOR.services_by_name.values()[0]
         self._events = StructMapping(structs.event, _message_type(messages, "Event"))
         self._commands = StructMapping(structs.command, _message_type(messages, "Command"), given=("seat",))
         self._legal = StructMapping(structs.legal, _message_type(messages, "LegalCommands"))

@@ -7,7 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
-from promontory.codec.registry import codec
+from promontory.games import registry
 from promontory.matchmaking.domain import MatchEntry, Pool, Table, TicketState
 from promontory.matchmaking.usecases import Standing
 
@@ -86,7 +86,7 @@ def table_message(table: Table) -> lobby_pb.Table:
         seats=table.seats,
         player_ids=[guest.player for guest in table.guests],
         match_id=table.made.match_id if table.made else "",
-        service=codec(table.game).service,
+        service=registry.entry(table.game).service,
         create_time=timestamp(table.created_ms),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from promontory.api.match.v1 import match_pb2
+from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
 from promontory.matchmaking.domain import Made, Place, Proposal
 from promontory.matchmaking.ports import CreationRefused
@@ -21,22 +22,18 @@ class RulesClient:
 
     def __init__(self, peers: Mapping[str, Peer]) -> None:
         self._peers = peers
+        self._stubs = {game: Stub(peer.channel, codec(game).service) for game, peer in peers.items()}
 
     async def create_match(self, proposal: Proposal) -> Made:
         """Return the match of `proposal`, created now or earlier; see `Rules.create_match`."""
         peer, game = self._peer(proposal.game), codec(proposal.game)
-        create = peer.channel.unary_unary(
-            f"/{game.service}/CreateMatch",
-            request_serializer=game.messages.CreateMatchRequest.SerializeToString,
-            response_deserializer=game.messages.CreateMatchResponse.FromString,
-        )
         request = game.messages.CreateMatchRequest(request_id=proposal.id, setup=_setup(proposal))
         try:
             with peer_errors(f"rules.{proposal.game}"):
-                response = await create(request, **peer.call())
+                response = await self._stubs[proposal.game].CreateMatch(request, **peer.call())
         except Refusal as refusal:
             raise _final(refusal) or refusal from refusal
-        return Made(game.service, response.match.match_id, clock.now_ms())
+        return Made(game.service.full_name, response.match.match_id, clock.now_ms())
 
     def _peer(self, game: str) -> Peer:
         if game not in self._peers:

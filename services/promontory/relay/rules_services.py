@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from promontory.client.stubs import Stub
-from promontory.codec import registry as codecs
-from promontory.games.registry import entry
+from promontory.codec.registry import codec
 from promontory.relay.domain import BotTurn
 from promontory.relay.ports import GameUnavailable
 from promontory.runtime.errors import Refusal
@@ -23,11 +21,11 @@ class RulesServices:
 
     def __init__(self, targets: Mapping[str, str], identity: ServiceIdentity) -> None:
         self._peers = {game: Peer(target, identity) for game, target in targets.items()}
-        self._stubs = {game: _stub(game, peer) for game, peer in self._peers.items()}
+        self._stubs = {game: Stub(peer.channel, codec(game).service) for game, peer in self._peers.items()}
 
     async def play(self, turn: BotTurn, *, request_id: str) -> bool:
         """Play the rules' automatic command; see `AutomaticPlay.play`."""
-        request = codecs.codec(turn.game).messages.PlayAutomaticallyRequest(
+        request = codec(turn.game).messages.PlayAutomaticallyRequest(
             match_id=turn.match_id, seat=turn.seat, since_version=turn.since_version, request_id=request_id
         )
         try:
@@ -44,8 +42,3 @@ class RulesServices:
         """Close the channels."""
         for peer in self._peers.values():
             await peer.close()
-
-
-def _stub(game: str, peer: Peer) -> Any:
-    service = entry(game).service.rpartition(".")[2]
-    return Stub(peer.channel, codecs.codec(game).messages.DESCRIPTOR.services_by_name[service])

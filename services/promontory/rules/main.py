@@ -66,10 +66,8 @@ def compose(ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: D
     pace = Pace(settings.heartbeat_seconds, settings.max_stream_seconds)
     hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace)
     servicer = RulesServicer(ruleset, Referee(ruleset, ledger, matches, environment), hub)
-    messages = ruleset.codec.messages
-    descriptor = messages.DESCRIPTOR.services_by_name[ruleset.codec.service.rpartition(".")[2]]
     return Service(
-        servicers=[(descriptor, servicer)],
+        servicers=[(ruleset.codec.service, servicer)],
         beside=[hub.follow_feed(), hub.sweep()],
         drain=[hub.drain],
     )

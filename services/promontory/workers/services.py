@@ -8,14 +8,13 @@ from promontory.api.scoring.v1 import scoring_service_pb2 as pb
 from promontory.client.blocking import Client, Seat
 from promontory.client.connection import Connection, Remote
 from promontory.client.loops import LoopThread
+from promontory.client.ratings import SCORING
 from promontory.client.retrying import Timing
 from promontory.runtime.identity import ServiceIdentity
 from promontory.runtime.settings import WorkerSettings, targets
 
 RETRY_SECONDS = 6.0
 """How long a task tries to reach a service: less than the lease after which the task is sent again anyway."""
-
-_SCORING = pb.DESCRIPTOR.services_by_name["ScoringService"]
 
 
 class Services:
@@ -50,4 +49,4 @@ class Services:
         connection = Connection(
             self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=Timing()
         )
-        return Remote(connection, _SCORING)
+        return Remote(connection, SCORING)
