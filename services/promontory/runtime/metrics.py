@@ -51,5 +51,5 @@ TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery t
 def serve(listen: str) -> str:
     """Serve `/metrics` at `host:port` (port 0: any free one) from a thread; return the address it got."""
     host, _, port = listen.rpartition(":")
-    server, _thread = start_http_server(int(port), addr=host)
+    server, _thread = start_http_server(int(port), addr=host.strip("[]"))
     return f"{host}:{server.server_port}"

@@ -1,6 +1,7 @@
 """Settings: one frozen dataclass per process, read once from `PROMONTORY_*`, validated, passed on as plain values.
 
-A field `drain_seconds` is read from `PROMONTORY_DRAIN_SECONDS`. Defaults work on one machine.
+A field `drain_seconds` is read from `PROMONTORY_DRAIN_SECONDS`; an empty value counts as not given. Defaults work on
+one machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import msgspec
 PREFIX = "PROMONTORY_"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=30 * 86_400)]
+Address = Annotated[str, msgspec.Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$")]
+"""`host:port`; an IPv6 address stands in brackets, as in `[::]:7401`."""
 
 
 class SettingsError(Exception):
@@ -30,7 +33,7 @@ class ProcessSettings:
     redis_url: str = "redis://127.0.0.1:6379/0"
     require_aof: bool = True
     buckets: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
-    metrics_listen: str = "127.0.0.1:0"
+    metrics_listen: Address = "127.0.0.1:0"
     ready_file: Path | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "console"] = "auto"
@@ -41,12 +44,12 @@ class ProcessSettings:
 class ServerSettings(ProcessSettings):
     """What every gRPC service reads beside that."""
 
-    listen: str = "127.0.0.1:0"
+    listen: Address = "127.0.0.1:0"
     player_keys_file: Path = Path(".promontory/keys/players.jwks.json")
     service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
     reflection: bool = False
-    max_request_bytes: Count = 64 * 1024
-    max_connection_age_seconds: Seconds = 300
+    max_request_bytes: Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)] = 64 * 1024
+    max_connection_age_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300
     drain_seconds: Seconds = 20
 
 
@@ -117,16 +120,16 @@ def load(kind: type[Settings], environ: Mapping[str, str] | None = None) -> Sett
     if unknown := sorted(given.keys() - known):
         names = ", ".join(PREFIX + name.upper() for name in unknown)
         raise SettingsError(f"no process reads {names}; the settings table in the README lists the names")
-    mine = {field.name: given[field.name] for field in fields(kind) if field.name in given}
+    mine = {field.name: given[field.name] for field in fields(kind) if given.get(field.name)}
     try:
         return msgspec.convert(mine, kind, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"unusable setting: {error} (names are {PREFIX}<FIELD>)") from error
+        raise SettingsError(f"unusable setting: {_named(error)}; the settings table in the README says more") from error
 
 
 def given(field: str) -> str | None:
     """Return what the environment gives for `field`, or None: for commands that choose a default of their own."""
-    return os.environ.get(PREFIX + field.upper())
+    return os.environ.get(PREFIX + field.upper()) or None
 
 
 def inherited() -> dict[str, str]:
@@ -141,13 +144,20 @@ def targets(text: str) -> dict[str, str]:
     Raises `SettingsError` if it is not of that form.
     """
     pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    if any(not name or not target for name, _, target in pairs):
-        raise SettingsError(f"addresses are written name=host:port,name=host:port, not {text!r}")
-    return {name: target for name, _, target in pairs}
+    found = {name.strip(): target.strip() for name, _, target in pairs}
+    if len(found) < len(pairs) or not all(found) or not all(found.values()):
+        raise SettingsError(f"addresses are written name=host:port,name=host:port, each name once, not {text!r}")
+    return found
 
 
 def _given(environ: Mapping[str, str]) -> dict[str, str]:
     return {key.removeprefix(PREFIX).lower(): value for key, value in environ.items() if key.startswith(PREFIX)}
+
+
+def _named(error: msgspec.ValidationError) -> str:
+    """Return what is wrong, with the name that stands in the environment."""
+    problem, _, path = str(error).partition(" - at ")
+    return f"{PREFIX}{path.strip('`$.').upper()}: {problem}"
 
 
 def _decode(kind: type, value: object) -> object:
