@@ -18,7 +18,7 @@ from tests.support.serving import Keys, create_keys
 ClientOf = Callable[..., Client]
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def quiet() -> Iterator[None]:
     """A line for each call would be thousands; errors are still written."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
