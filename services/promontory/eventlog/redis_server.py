@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -26,10 +26,19 @@ class UnsafeServer(Exception):
 
 
 class Connections(msgspec.Struct, frozen=True):
-    """One server's clients: `commands` for all that answers at once, `blocking` for reads that wait up to 10 s."""
+    """One server's clients: `commands` for all that answers at once, `blocking` for reads that wait up to 10 s.
+
+    Use as an async context manager, or call `aclose`.
+    """
 
     commands: Redis
     blocking: Redis
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -34,6 +35,7 @@ from promontory.eventlog.port import (
     validate,
 )
 from promontory.eventlog.redis_calls import Caller
+from promontory.eventlog.redis_server import check_policy, connect
 
 FIRST_EPOCH = "1"
 RECOVERING = "!"
@@ -224,6 +226,23 @@ class RedisEventLog:
         earliest, due = replies[: len(keys)], replies[len(keys) :]
         found = zip(buckets, earliest, due, strict=True)
         return {bucket: Backlog(count, int(float(first[1]))) for bucket, first, count in found if first}
+
+
+@asynccontextmanager
+async def open_log(
+    url: str, *, clock: Callable[[], int], require_aof: bool, tuning: Tuning | None = None
+) -> AsyncIterator[RedisEventLog]:
+    """Give the log in the server at `url`, over connections that are closed in the end; see `RedisEventLog`.
+
+    Raises:
+        UnsafeServer: the server would lose matches; only with `require_aof` if it would in a restart.
+        LibraryMissing: it lacks the functions; `promontory load-functions` loads them.
+    """
+    async with connect(url) as connections:
+        await check_policy(connections.commands, require_aof=require_aof)
+        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock, tuning=tuning)
+        await log.start()
+        yield log
 
 
 def _position(head: Sequence[bytes | None]) -> Position:

@@ -11,11 +11,8 @@ from promontory.matchmaking.redis_tickets import matchmaking_library
 
 async def load_all(redis_url: str) -> Sequence[str]:
     """Load what is missing on the server at `redis_url` and return the titles of all libraries."""
-    connections = connect(redis_url)
     libraries = (event_log_library(), matchmaking_library())
-    try:
+    async with connect(redis_url) as connections:
         for library in libraries:
             await load_library(connections.commands, library)
-    finally:
-        await connections.aclose()
     return [library.title for library in libraries]

@@ -10,12 +10,9 @@ from promontory.scoring.rebuild import Rebuilt, rebuild_pool
 
 async def rebuild(redis_url: str, pool: str) -> Rebuilt:
     """Return what recomputing the ratings of `pool` from the logs at `redis_url` gives."""
-    connections = connect(redis_url)
-    try:
+    async with connect(redis_url) as connections:
         log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
         return await rebuild_pool(log, pool)
-    finally:
-        await connections.aclose()
 
 
 def sentence(found: Rebuilt) -> str:

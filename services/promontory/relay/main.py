@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import structlog
 
-from promontory.eventlog import redis_server
-from promontory.eventlog.port import game_buckets
-from promontory.eventlog.redis_streams import RedisEventLog, Tuning
+from promontory.eventlog.port import EventLog, game_buckets
+from promontory.eventlog.redis_streams import Tuning, open_log
 from promontory.games.registry import UnknownGameError, entry
 from promontory.relay.celery_tasks import CeleryPublisher
 from promontory.relay.dispatcher import Dispatcher, Pace
@@ -31,11 +31,15 @@ async def main(settings: RelaySettings) -> None:
     must not or cannot hold the logs.
     """
     games = _games(settings)
-    connections = redis_server.connect(settings.redis_url)
-    await redis_server.check_policy(connections.commands, require_aof=settings.require_aof)
     tuning = Tuning(max_skew_ms=round(settings.max_clock_skew_seconds * 1000))
-    event_log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms, tuning=tuning)
-    await event_log.start()
+    async with open_log(
+        settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof, tuning=tuning
+    ) as event_log:
+        await _relay(event_log, games, settings)
+    log.info("relay_stopped")
+
+
+async def _relay(event_log: EventLog, games: Mapping[str, str], settings: RelaySettings) -> None:
     publisher = CeleryPublisher(broker_url(settings.broker_url, settings.redis_url))
     identity = ServiceIdentity(load_key(settings.service_key_file), "relay", SCOPES)
     services = RulesServices(games, identity)
@@ -47,9 +51,8 @@ async def main(settings: RelaySettings) -> None:
         pace=_pace(settings),
     )
     await _run(dispatcher, settings)
-    for closable in (publisher, services, connections):
-        await closable.aclose()
-    log.info("relay_stopped")
+    await publisher.aclose()
+    await services.aclose()
 
 
 async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:

@@ -7,8 +7,7 @@ import secrets
 from promontory.bots.registry import policy_names
 from promontory.codec.registry import codec
 from promontory.eventlog.port import EventLog, game_buckets
-from promontory.eventlog.redis_server import check_policy, connect
-from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.eventlog.redis_streams import open_log
 from promontory.games import fairness, registry
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
@@ -34,14 +33,8 @@ async def main(game_name: str, settings: RulesSettings) -> None:
         LibraryMissing: the server lacks the functions; `promontory load-functions` loads them.
     """
     ruleset = load_ruleset(game_name, settings)
-    connections = connect(settings.redis_url)
-    try:
-        await check_policy(connections.commands, require_aof=settings.require_aof)
-        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
-        await log.start()
+    async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await serve(compose(ruleset, log, settings), settings)
-    finally:
-        await connections.aclose()
 
 
 def load_ruleset(game_name: str, settings: RulesSettings) -> Ruleset:
