@@ -81,6 +81,12 @@ class Bench:
             holder(match, seat), Submission(match.match_id, seat, commands, name, expected)
         )
 
+    async def play_turn(self, match: Match) -> Match:
+        """Play the turn of the seat to act in two submissions, what it draws and all the rest; return the match."""
+        draw, *rest = whole_turn(match)
+        match = (await self.submit(match, draw)).step.match
+        return (await self.submit(match, *rest)).step.match
+
     async def play(self, match: Match, *, until: int = 10_000, choose: Choose | None = None) -> Match:
         """Let `choose` (the greedy policy) play all seats until the match is closed or at version `until`."""
         choose, rng = choose or policy(ruleset().game, "greedy"), random_of(match)

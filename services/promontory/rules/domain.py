@@ -10,7 +10,7 @@ import msgspec
 
 from promontory.eventlog.obligations import bot_turn_name, tally_name
 from promontory.eventlog.port import Position
-from promontory.games.kernel import Draws, Outcome, Seat
+from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
 
 FOLLOW_UP_MS = 3000
@@ -148,13 +148,30 @@ def begin(game: AnyGame, setup: Setup, draws: Draws) -> tuple[Happening, ...]:
 def judge(game: AnyGame, state: Any, commands: Collection[Any], draws: Draws) -> tuple[Happening, ...]:
     """Return what `commands`, at least one, cause one after the other.
 
-    Raises `Rejected` if the rules forbid one of them.
+    Raises `Rejected` if the rules forbid one of them, and with `OUTCOME_UNKNOWN`, unseen, for one that stands behind
+    chance or hidden cards: its refusal, which undoes all, would tell what was drawn before it is drawn for good.
     """
     happened: tuple[Happening, ...] = ()
-    for command in commands:
-        happened += happenings(game, state, game.decide(state, command, draws))
+    is_known = True
+    for number, command in enumerate(commands):
+        if not is_known:
+            raise Rejected("OUTCOME_UNKNOWN", rule="fairness 3", command=number)
+        caused = happenings(game, state, game.decide(state, command, draws))
+        is_known = len(foreseen(game, state, caused)) == len(caused)
+        happened += caused
         state = happened[-1].state
     return happened
+
+
+def foreseen(game: AnyGame, state: Any, caused: Collection[Happening]) -> tuple[Happening, ...]:
+    """Return what of `caused`, which follows `state`, a seat could know before, up to the first event it could not."""
+    known: list[Happening] = []
+    for happening in caused:
+        if not game.foreseeable(state, happening.event):
+            break
+        known.append(happening)
+        state = happening.state
+    return tuple(known)
 
 
 def happenings(game: AnyGame, state: Any, events: Collection[Any]) -> tuple[Happening, ...]:

@@ -14,7 +14,7 @@ from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules import access, records
-from promontory.rules.domain import Happening, Match, Setup, Step, begin, judge
+from promontory.rules.domain import Happening, Match, Setup, Step, begin, foreseen, judge
 from promontory.rules.draws import draws_of
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.matches import Matches
@@ -179,15 +179,15 @@ class Referee:
         match = await self._matches.fresh(match_id)
         access.require_seat(match, seat, caller)
         game, state = self._ledger.game_of(match), match.state
-        foreseen: tuple[Happening, ...] = ()
+        shown: tuple[Happening, ...] = ()
         for command in commands:
             caused = judge(game, state, (command,), BlindDraws())
-            known = _foreseeable(game, state, caused)
-            foreseen += known
+            known = foreseen(game, state, caused)
+            shown += known
             if len(known) < len(caused):
-                return Preview(match, foreseen, ends_early=True)
+                return Preview(match, shown, ends_early=True)
             state = known[-1].state
-        return Preview(match, foreseen, ends_early=False)
+        return Preview(match, shown, ends_early=False)
 
     async def page(self, caller: Caller, match_id: str, seat: Seat | None, *, size: int, token: str) -> Page:
         """Return the next `size` commits (0: a usual number), for one who may look from `seat` while it is open."""
@@ -215,14 +215,3 @@ def match_id_for(code: str, subject: str, request_id: str, *, buckets: int) -> s
     digest = hashlib.sha256(f"{subject}\0{request_id}".encode()).digest()
     name = base64.b32encode(digest[:16]).decode().rstrip("=").lower()
     return f"{code}-{int.from_bytes(digest[16:20], 'big') % buckets:03x}-{name}"
-
-
-def _foreseeable(game: AnyGame, state: Any, caused: Sequence[Happening]) -> tuple[Happening, ...]:
-    """Return what of `caused` a seat could know before it happens, up to the first event it could not."""
-    known: list[Happening] = []
-    for happening in caused:
-        if not game.foreseeable(state, happening.event):
-            break
-        known.append(happening)
-        state = happening.state
-    return tuple(known)

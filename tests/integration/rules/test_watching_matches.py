@@ -247,10 +247,10 @@ async def test_a_commit_on_one_replica_reaches_watchers_on_the_other(client_of: 
     """[architecture 2] There is no affinity between a match and a process."""
     watcher = Watcher(client_of("eve", replica=1), match_id, None)
     await watcher.reached(1)
-    await client_of("ada", replica=0).submit(match_id, DrawCard(0, Source.DECK), EndWork(0), request_id="1")
+    await client_of("ada", replica=0).submit(match_id, DrawCard(0, Source.DECK), request_id="1")
     await watcher.reached(2)
     (commit,) = commits(await watcher.cut())
-    assert [event.WhichOneof("kind") for event in commit.events] == ["card_drawn", "work_ended"]
+    assert [event.WhichOneof("kind") for event in commit.events] == ["card_drawn"]
     assert commit.events[0].card_drawn.card_id == ""
 
 

@@ -10,7 +10,7 @@ from promontory.games.transcontinental.vocabulary import Source
 from promontory.rules.domain import Match
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
-from tests.support.refereeing import ADA, HOUSE_FIRST, RELAY, WORKERS, Bench, whole_turn
+from tests.support.refereeing import ADA, HOUSE_FIRST, RELAY, WORKERS, Bench
 
 
 async def automatically(
@@ -32,8 +32,8 @@ async def test_nothing_happens_if_the_seat_has_acted_since() -> None:
     """[PlayAutomatically] If it has acted since, nothing happens."""
     bench = Bench()
     match = await bench.create(HOUSE_FIRST)
-    await bench.replica().submit(match, *whole_turn(match))
-    assert await automatically(bench, match) == (2, False)
+    await bench.replica().play_turn(match)
+    assert await automatically(bench, match) == (3, False)
 
 
 async def test_a_seat_that_acted_and_is_still_to_act_waits_since_its_last_commit() -> None:

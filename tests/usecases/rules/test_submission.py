@@ -9,7 +9,7 @@ import pytest
 
 from promontory.eventlog.port import CommandIdReused, EventLogUnavailable, VersionConflict, bucket_of
 from promontory.games.kernel import Rejected
-from promontory.games.transcontinental.commands import DrawCard, EndWork, Resign
+from promontory.games.transcontinental.commands import DiscardCards, DrawCard, EndWork, PlayMeld, Resign
 from promontory.games.transcontinental.vocabulary import Source
 from promontory.rules.domain import HASHED_EVERY, Match
 from promontory.rules.records import decode_meta
@@ -27,6 +27,7 @@ from tests.support.refereeing import (
     ForgetfulLog,
     next_command,
     player,
+    ruleset,
     whole_turn,
 )
 
@@ -36,19 +37,51 @@ DRAW = DrawCard(0, Source.DECK)
 async def test_commands_submitted_together_make_one_commit() -> None:
     """[architecture 2] One submission makes one commit."""
     bench = Bench()
-    answer = await bench.submit(await bench.create(), DRAW, EndWork(0))
+    match = (await bench.submit(await bench.create(), DRAW)).step.match
+    answer = await bench.submit(match, EndWork(0), DiscardCards(0, ()))
     names = [type(each.event).__name__ for each in answer.step.happened]
-    assert (answer.step.version, names) == (2, ["CardDrawn", "WorkEnded"])
-    assert (await bench.steps(answer.step.match))[1] == answer.step
+    assert (answer.step.version, names) == (3, ["WorkEnded", "CardsDiscarded"])
+    assert (await bench.steps(answer.step.match))[2] == answer.step
 
 
 async def test_a_submission_with_one_forbidden_command_changes_nothing() -> None:
     """[style 1.9] Appends are all or nothing."""
     bench = Bench()
-    match = await bench.create()
+    match = (await bench.submit(await bench.create(), DRAW)).step.match
     with pytest.raises(Rejected, match="WRONG_PHASE"):
-        await bench.submit(match, DRAW, DRAW)
+        await bench.submit(match, EndWork(0), EndWork(0))
     assert await bench.matches.fresh(match.match_id) == match
+
+
+@pytest.mark.parametrize("command", [DRAW, EndWork(0), Resign(0), DiscardCards(0, ("no card",))])
+async def test_nothing_may_stand_behind_a_command_that_draws(command: object) -> None:
+    """[fairness 3] Else a refusal would tell what is drawn, before it is drawn for good; legal or not, all the same."""
+    bench = Bench()
+    match = await bench.create()
+    with pytest.raises(Rejected, match="OUTCOME_UNKNOWN") as refused:
+        await bench.submit(match, DRAW, command)
+    assert (refused.value.details, await bench.matches.fresh(match.match_id)) == ({"command": 1}, match)
+
+
+async def test_refused_submissions_do_not_tell_the_next_card_of_the_deck() -> None:
+    """[fairness 3] Whatever card is guessed behind the draw, the words are the same."""
+    bench = Bench()
+    match = await bench.create()
+    seen = ruleset().game.view(match.state, 0)
+    told = set()
+    for card_id in seen.unseen_card_ids:
+        with pytest.raises(Rejected) as refused:
+            await bench.submit(match, DRAW, PlayMeld(0, (card_id, *seen.hand_card_ids[:2])))
+        told.add((str(refused.value), *refused.value.details.items()))
+    assert len(told) == 1
+
+
+async def test_commands_may_follow_a_draw_that_everybody_can_foresee() -> None:
+    """The top of the discard pile lies open."""
+    bench = Bench()
+    match = await bench.play_turn(await bench.create())
+    answer = await bench.submit(match, DrawCard(1, Source.DISCARD), EndWork(1))
+    assert [type(each.event).__name__ for each in answer.step.happened] == ["CardDrawn", "WorkEnded"]
 
 
 async def test_an_accepted_submission_on_a_cached_match_costs_one_call_of_the_log() -> None:
@@ -106,7 +139,8 @@ async def test_two_seats_may_use_the_same_request_id() -> None:
     """Command ids are scoped by seat."""
     bench = Bench()
     match = await bench.create()
-    match = (await bench.submit(match, *whole_turn(match), request_id="same")).step.match
+    match = (await bench.submit(match, DRAW, request_id="same")).step.match
+    match = (await bench.submit(match, *whole_turn(match))).step.match
     answer = await bench.submit(match, DrawCard(1, Source.DECK), request_id="same")
     assert not answer.duplicate
 
@@ -249,8 +283,8 @@ async def test_a_house_bots_turn_is_due_from_the_commit_that_makes_it_to_act() -
     """The obligation names the version since which the seat is to act, and is due at once."""
     bench = Bench()
     match = await bench.create(AGAINST_THE_HOUSE)
-    match = (await bench.submit(match, *whole_turn(match))).step.match
-    assert await obligations(bench, match) == {f"bot|{match.match_id}|1|2": 0}
+    match = await bench.play_turn(match)
+    assert await obligations(bench, match) == {f"bot|{match.match_id}|1|3": 0}
 
 
 async def test_a_house_bots_next_command_is_due_later_because_its_task_goes_on() -> None:
@@ -264,7 +298,7 @@ async def test_a_house_bot_that_ended_its_turn_is_obliged_to_nothing() -> None:
     """The bot's own commit removes the obligation."""
     bench = Bench()
     match = await bench.create(HOUSE_FIRST)
-    match = (await bench.submit(match, *whole_turn(match))).step.match
+    match = await bench.play_turn(match)
     assert await obligations(bench, match) == {}
 
 
@@ -272,7 +306,7 @@ async def test_the_end_of_a_rated_match_obliges_to_tally_it_and_to_nothing_else(
     """The closing commit of a rated match sets its tally and clears the turns."""
     bench = Bench()
     match = await bench.create(AGAINST_THE_HOUSE)
-    match = (await bench.submit(match, *whole_turn(match))).step.match
+    match = await bench.play_turn(match)
     match = (await bench.submit(match, Resign(0))).step.match
     assert await obligations(bench, match) == {f"tally|{match.match_id}": 0}
 

@@ -86,6 +86,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """DEADLINE_EXCEEDED. The server could not answer within the call's deadline. Repeat with the same request id."""
     ERROR_REASON_METHOD_UNKNOWN: _ErrorReason.ValueType  # 31
     """UNIMPLEMENTED. The server has no such method."""
+    ERROR_REASON_OUTCOME_UNKNOWN: _ErrorReason.ValueType  # 32
+    """FAILED_PRECONDITION. The command at index `command` stands behind one that draws, so that refusing it could tell
+    what is drawn. Submit the commands up to the draw, and then decide again.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -157,4 +161,8 @@ ERROR_REASON_DEADLINE_EXCEEDED: ErrorReason.ValueType  # 30
 """DEADLINE_EXCEEDED. The server could not answer within the call's deadline. Repeat with the same request id."""
 ERROR_REASON_METHOD_UNKNOWN: ErrorReason.ValueType  # 31
 """UNIMPLEMENTED. The server has no such method."""
+ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 32
+"""FAILED_PRECONDITION. The command at index `command` stands behind one that draws, so that refusing it could tell
+what is drawn. Submit the commands up to the draw, and then decide again.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

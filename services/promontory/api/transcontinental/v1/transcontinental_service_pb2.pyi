@@ -218,7 +218,9 @@ class SubmitCommandRequest(_message.Message):
     """Required. Names this intent, 1 to 128 printable ASCII characters, for example a UUID."""
     @_builtins.property
     def commands(self) -> _containers.RepeatedCompositeFieldContainer[_commands_pb2.Command]:
-        """Required. What the seat wants to do, in order: 1 to 16, accepted together or not at all."""
+        """Required. What the seat wants to do, in order: 1 to 16, accepted together or not at all. Nothing may follow a
+        command whose outcome the seat cannot know, because it draws: such a list is refused with `OUTCOME_UNKNOWN`.
+        """
 
     def __init__(
         self,
