@@ -15,7 +15,7 @@ from promontory.api.match.v1 import stream_pb2
 from promontory.codec.transcontinental import CODEC
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.games.transcontinental.commands import DrawCard, EndWork
+from promontory.games.transcontinental.commands import DrawCard
 from promontory.games.transcontinental.vocabulary import Side, Source
 from promontory.rules.domain import Step
 from promontory.runtime import clock
