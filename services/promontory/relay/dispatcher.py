@@ -67,9 +67,11 @@ class Dispatcher:
         try:
             await self._turn()
         except ClockSkew as error:
-            return _stay_away(SKEW_PAUSE_SECONDS, "clock_skewed", error)
+            log.error("clock_skewed", cause=str(error), pause_seconds=SKEW_PAUSE_SECONDS)
+            return SKEW_PAUSE_SECONDS
         except EventLogUnavailable as error:
-            return _stay_away(PAUSE_SECONDS, "event_log_unavailable", error)
+            log.warning("event_log_unavailable", cause=str(error), pause_seconds=PAUSE_SECONDS)
+            return PAUSE_SECONDS
         return 0.0
 
     async def _turn(self) -> None:
@@ -186,11 +188,6 @@ def _report_parked(claimed: Sequence[Claimed]) -> None:
     for each in claimed:
         if each.exhausted:
             log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
-
-
-def _stay_away(seconds: float, event: str, error: Exception) -> float:
-    log.error(event, cause=str(error), pause_seconds=seconds)
-    return seconds
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:

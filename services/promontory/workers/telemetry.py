@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any, Self
 
 import structlog
 from celery import signals
+from celery.exceptions import CPendingDeprecationWarning
+from celery.worker.consumer.consumer import CONNECTION_ERROR
 
 from promontory.client.errors import DeadlineExceeded, Unavailable
 from promontory.runtime import clock, metrics
@@ -65,6 +68,7 @@ def structure_logging() -> None:
     root.handlers = [_Structured()]
     root.setLevel(logging.WARNING)
     logging.captureWarnings(capture=True)
+    warnings.simplefilter("ignore", CPendingDeprecationWarning)
     logging.getLogger(_QUIET).setLevel(logging.CRITICAL)
 
 
@@ -73,7 +77,8 @@ def _keep_logging(**_: Any) -> None:
 
 
 class _Structured(logging.Handler):
-    """Turns the lines of libraries into structured ones."""
+    """Turns the lines of libraries into structured ones. That the broker is away is no error: it is tried again."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        log.log(record.levelno, "library_said", logger=record.name, text=record.getMessage(), exc_info=record.exc_info)
+        level = logging.WARNING if record.msg == CONNECTION_ERROR else record.levelno
+        log.log(level, "library_said", logger=record.name, text=record.getMessage(), exc_info=record.exc_info)

@@ -18,6 +18,7 @@ from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, TALLIES, TALLY_MATCH,
 from promontory.runtime.embedded import EmbeddedServer
 from tests.support.closed_matches import Played, write_closed
 from tests.support.house import GAME, House, Place
+from tests.support.process_logs import faults_of
 from tests.support.waiting import eventually
 
 NOWHERE = "127.0.0.1:1"
@@ -43,7 +44,10 @@ def worker(place: Place, broker: EmbeddedServer) -> Iterator[ChildProcess]:
 async def test_a_worker_that_cannot_acknowledge_a_task_takes_the_next(
     house: House, worker: ChildProcess, broker: EmbeddedServer
 ) -> None:
-    """[event_log P3] The broker is down when the task ends; once it is back, the worker is not deaf."""
+    """[event_log P3] The broker is down when the task ends; once it is back, the worker is not deaf.
+
+    [style 8] What it says of the outage are warnings.
+    """
     metrics = (await asyncio.to_thread(worker.ready)).metrics
     publisher = CeleryPublisher(broker_url(broker.url, ""))
     turn = Task(PLAY_BOT_TURN, BOTS, (GAME, "tc-000-none", 0, 1), "bot|tc-000-none|0|1", 1)
@@ -57,6 +61,7 @@ async def test_a_worker_that_cannot_acknowledge_a_task_takes_the_next(
     await publisher.publish([Task(TALLY_MATCH, TALLIES, (match_id,), f"tally|{match_id}", 1)])
     assert await eventually(house.tallied, seconds=30)
     await publisher.aclose()
+    assert faults_of(worker.log_file) == []
 
 
 async def _held(broker: EmbeddedServer) -> int:
