@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -67,11 +67,9 @@ class Dispatcher:
         try:
             await self._turn()
         except ClockSkew as error:
-            log.error("clock_skewed", cause=str(error), pause_seconds=SKEW_PAUSE_SECONDS)
-            return SKEW_PAUSE_SECONDS
+            return _stay_away(SKEW_PAUSE_SECONDS, log.error, "clock_skewed", cause=str(error))
         except EventLogUnavailable as error:
-            log.warning("event_log_unavailable", cause=str(error), pause_seconds=PAUSE_SECONDS)
-            return PAUSE_SECONDS
+            return _stay_away(PAUSE_SECONDS, log.warning, "event_log_unavailable", cause=str(error))
         return 0.0
 
     async def _turn(self) -> None:
@@ -188,6 +186,11 @@ def _report_parked(claimed: Sequence[Claimed]) -> None:
     for each in claimed:
         if each.exhausted:
             log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
+
+
+def _stay_away(seconds: float, tell: Callable[..., object], event: str, *, cause: str) -> float:
+    tell(event, cause=cause, pause_seconds=seconds)
+    return seconds
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:
