@@ -195,6 +195,11 @@ def derived_id(kind: str, subject: str, request_id: str) -> str:
     return f"{kind}-{base64.b32encode(digest).decode().rstrip('=').lower()}"
 
 
+def fingerprint_of(*content: object) -> str:
+    """Return what stands for the content of a request: equal for equal content only."""
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+
+
 def entries(proposal: Proposal, made: Made) -> tuple[MatchEntry | None, ...]:
     """Return what each seat's player finds in their list of matches; None for house bots, which keep none."""
     return tuple(

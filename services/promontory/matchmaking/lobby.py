@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from promontory.matchmaking.creation import Creation
-from promontory.matchmaking.domain import MatchEntry, Table, derived_id
+from promontory.matchmaking.domain import MatchEntry, Table, derived_id, fingerprint_of
 from promontory.matchmaking.ports import RequestIdReused, TableFull, Tables
-from promontory.matchmaking.usecases import checked_player, checked_request_id, fingerprint_of, request_id_reused
+from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, pages
 from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.forms import REQUEST_ID
 from promontory.runtime.identity import Caller
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -47,7 +48,7 @@ class Lobby:
         guest = checked_player(caller, wish.entropy)
         self._check(wish)
         table = Table(
-            id=derived_id("tb", caller.subject, checked_request_id(wish.request_id)),
+            id=derived_id("tb", caller.subject, REQUEST_ID.checked(wish.request_id, "request_id")),
             invite_code="".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH)),
             game=wish.game,
             seats=wish.seats,

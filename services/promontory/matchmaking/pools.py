@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib import resources
@@ -14,10 +13,8 @@ from promontory.bots.registry import policy_names
 from promontory.games import registry
 from promontory.games.registry import UnknownGameError
 from promontory.matchmaking.domain import Pool
-from promontory.runtime.identity import PLAYER_ID
+from promontory.runtime.forms import PLAYER_ID, POOL_ID
 from promontory.runtime.settings import SettingsError
-
-_POOL_ID = re.compile(r"[a-z0-9_\-.]{1,64}")
 
 Pools = Mapping[str, Pool]
 """Pools by id, in the order of the configuration."""
@@ -79,8 +76,8 @@ def served_pools(pools: tuple[Pool, ...], games: frozenset[str]) -> Pools:
 
 
 def _problems(pool: Pool) -> Iterator[str]:
-    if not _POOL_ID.fullmatch(pool.id):
-        yield "an id is 1 to 64 of a-z, 0-9, `_`, `-`, `.`"
+    if not POOL_ID.fits(pool.id):
+        yield f"its id must be {POOL_ID.words}"
     yield from _problems_of_numbers(pool)
     try:
         seats, policies = registry.game(pool.game).seats, policy_names(pool.game)
@@ -107,7 +104,7 @@ def _problems_of_bots(pool: Pool, policies: tuple[str, ...]) -> Iterator[str]:
     if len(set(players)) < len(players):
         yield "two house bots have the same player id"
     for bot in pool.house_bots:
-        if not PLAYER_ID.fullmatch(bot.player):
-            yield f"{bot.player!r} is no player id: 1 to 64 of a-z, 0-9, `_`, `-`, `.`, `:`"
+        if not PLAYER_ID.fits(bot.player):
+            yield f"the house bot's player id {bot.player!r} must be {PLAYER_ID.words}"
         if bot.policy not in policies:
             yield f"there is no policy {bot.policy!r}, only {', '.join(policies)}"

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
 from promontory.matchmaking.changes import Changes
-from promontory.matchmaking.domain import NEW_PLAYER_POINTS, Entrant, Pool, Ticket, TicketState, derived_id
+from promontory.matchmaking.domain import (
+    NEW_PLAYER_POINTS,
+    Entrant,
+    Pool,
+    Ticket,
+    TicketState,
+    derived_id,
+    fingerprint_of,
+)
 from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import AlreadyOpen, Ratings, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.forms import REQUEST_ID
 from promontory.runtime.identity import Caller
 
 RESEND_SECONDS = 5.0
 RETRY_LIMIT_SECONDS = 5
-MOST_ENTROPY_BYTES = 32
-_REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +61,7 @@ class Queues:
         """Enter the caller, or a house bot, into a pool's queue; the same wish again finds the same ticket."""
         pool = self._pool(wish.pool)
         entrant = _entrant(caller, pool, wish)
-        ticket = derived_id("tk", caller.subject, checked_request_id(wish.request_id))
+        ticket = derived_id("tk", caller.subject, REQUEST_ID.checked(wish.request_id, "request_id"))
         fingerprint = fingerprint_of(pool.id, entrant)
         found = await self._tickets.find(ticket)
         if found is None:
@@ -153,28 +159,3 @@ def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:
     if wish.entropy:
         raise malformed("client_entropy", "house bots bring none")
     return Entrant(bot.player, bot.policy)
-
-
-def checked_player(caller: Caller, entropy: bytes) -> Entrant:
-    """Return the caller as a match seats players, with its share in the randomness (`fairness.md` 2.3: 32 bytes)."""
-    if len(entropy) > MOST_ENTROPY_BYTES:
-        raise malformed("client_entropy", f"has {len(entropy)} bytes; at most {MOST_ENTROPY_BYTES} are taken")
-    return Entrant(caller.subject, entropy=entropy)
-
-
-def checked_request_id(request_id: str) -> str:
-    """Return `request_id`, or refuse one that is malformed."""
-    if not _REQUEST_ID.fullmatch(request_id):
-        raise malformed("request_id", "is 1 to 128 printable ASCII characters")
-    return request_id
-
-
-def fingerprint_of(*content: object) -> str:
-    """Return what stands for the content of a request: equal for equal content only."""
-    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
-
-
-def request_id_reused() -> Refusal:
-    """Return the refusal of a request id that was used with other content."""
-    text = "the request id was used with other content; take a new one"
-    return Refusal(Kind.MALFORMED, "REQUEST_ID_REUSED", text)

@@ -10,8 +10,9 @@ from promontory.rules.domain import Setup
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Submission
-from promontory.rules.validation import check_command_count, check_match_id, check_request_id, check_version
+from promontory.rules.validation import check_command_count, check_match_id, check_version
 from promontory.runtime.errors import Refusal, malformed
+from promontory.runtime.forms import REQUEST_ID
 
 
 class Reader:
@@ -38,9 +39,7 @@ class Reader:
 
     def request_id(self, request: Any) -> str:
         """Return the name of the caller's intent."""
-        check_request_id(request.request_id)
-        request_id: str = request.request_id
-        return request_id
+        return REQUEST_ID.checked(request.request_id, "request_id")
 
     def setup(self, request: Any) -> Setup:
         """Return what to create a match from."""

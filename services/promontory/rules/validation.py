@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 from promontory.games.fairness import MAX_ENTROPY_BYTES
@@ -11,26 +10,15 @@ from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.matches import not_found
 from promontory.rules.ruleset import Ruleset
 from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.identity import PLAYER_ID
+from promontory.runtime.forms import MATCH_ID, PLAYER_ID, POOL_ID
 
 MAX_COMMANDS = 16
-_MATCH_ID = re.compile(r"[a-z0-9_-]{1,64}")
-_POOL = re.compile(r"[a-z0-9_.-]{0,64}")
-_REQUEST_ID = re.compile(r"[\x20-\x7e]{1,128}")
 
 
 def check_match_id(ruleset: Ruleset, match_id: str) -> None:
     """Raise `BAD_REQUEST` for what no match id looks like, `MATCH_NOT_FOUND` for one that is not of this game."""
-    if not _MATCH_ID.fullmatch(match_id):
-        raise malformed("match_id", "must be 1 to 64 of a-z, 0-9, _, -")
-    if not ruleset.owns(match_id):
+    if not ruleset.owns(MATCH_ID.checked(match_id, "match_id")):
         raise not_found(match_id)
-
-
-def check_request_id(request_id: str) -> None:
-    """Raise `BAD_REQUEST` unless `request_id` is one."""
-    if not _REQUEST_ID.fullmatch(request_id):
-        raise malformed("request_id", "must be 1 to 128 printable ASCII characters")
 
 
 def check_command_count(count: int) -> None:
@@ -73,15 +61,15 @@ def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[
             yield f"{path}.player_id", "holds another seat already"
         for field, problem in _seat_faults(seat, policies):
             yield f"{path}.{field}", problem
-    if not _POOL.fullmatch(setup.pool):
-        yield "setup.pool", "must be 0 to 64 of a-z, 0-9, _, -, ."
+    if setup.pool and not POOL_ID.fits(setup.pool):
+        yield "setup.pool", f"must be {POOL_ID.words}"
     if setup.rated and not setup.pool:
         yield "setup.rated", "needs a pool"
 
 
 def _seat_faults(seat: SeatSetup, policies: Collection[str]) -> Iterator[tuple[str, str]]:
-    if not PLAYER_ID.fullmatch(seat.player_id):
-        yield "player_id", "must be 1 to 64 of a-z, 0-9, _, -, ., :"
+    if not PLAYER_ID.fits(seat.player_id):
+        yield "player_id", f"must be {PLAYER_ID.words}"
     if len(seat.client_entropy) > MAX_ENTROPY_BYTES:
         yield "client_entropy", f"has at most {MAX_ENTROPY_BYTES} bytes, not {len(seat.client_entropy)}"
     if seat.is_house_bot and seat.client_entropy:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import secrets
 from contextvars import ContextVar
 from datetime import timedelta
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.forms import PLAYER_ID
 
 AUDIENCE = "promontory"
 PLAYERS = "promontory"
@@ -30,8 +30,6 @@ PLAYER_SCOPES = frozenset({"pool:join", "match:play", "history:read"})
 SERVICE_SCOPES = frozenset({"match:create", "match:automatic", "match:tally", "pool:house", "house:play"})
 MAX_TOKEN_CHARACTERS = 8192
 SERVICE_TOKEN_LIFE = timedelta(minutes=10)
-PLAYER_ID = re.compile(r"[a-z0-9_.:-]{1,64}")
-"""What a player's id looks like, in tokens, seats and ratings alike."""
 
 _caller: ContextVar[Caller] = ContextVar("caller")
 
@@ -180,8 +178,8 @@ def _caller_of(claims: dict[str, Any], issuer: str) -> Caller:
     subject, scope = claims["sub"], claims.get("scope", "")
     if not isinstance(scope, str) or subject.startswith("service:") is not service:
         raise _invalid("subject or scope of another issuer")
-    if not PLAYER_ID.fullmatch(subject):
-        raise _invalid("its subject must be 1 to 64 of a-z, 0-9, _, -, ., :")
+    if not PLAYER_ID.fits(subject):
+        raise _invalid(f"its subject must be {PLAYER_ID.words}")
     scopes = frozenset(scope.split())
     return Caller(subject, scopes if service else scopes - SERVICE_SCOPES, service)
 

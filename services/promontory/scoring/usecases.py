@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from promontory.eventlog.obligations import tally_name
 from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
 from promontory.runtime import metrics
-from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.identity import PLAYER_ID
+from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.forms import PLAYER_ID, POOL_ID, Form
 from promontory.scoring.domain import Change, ClosedMatch, Rating, Standing, Step
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.pages import Page, cursor, page, page_size
 from promontory.scoring.records import closed_match, is_match
 
-_MATCH_ID = re.compile(r"[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+")
-_POOL = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
-MAX_ID_CHARACTERS = 64
-MAX_POOL_CHARACTERS = 56  # the rating log's id adds a prefix of 7
+MATCH_ID = Form(r"(?=.{1,64}\Z)[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+", "the id of a match, like tc-0a7-...")
+"""The id of any game's match, which names the bucket that its obligations are in."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -40,10 +38,9 @@ class TallyMatch:
 
         Raises the refusals `MATCH_NOT_FOUND` and `MATCH_OPEN`, and `LogCorrupt` if a log does not verify.
         """
-        _require(_MATCH_ID, "match_id", match_id)
-        match = await self._closed(match_id)
+        match = await self._closed(MATCH_ID.checked(match_id, "match_id"))
         tallied = await self._tally(match)
-        await self._log.settle(bucket_of(match_id), f"tally|{match_id}")
+        await self._log.settle(bucket_of(match_id), tally_name(match_id))
         return tallied
 
     async def _closed(self, match_id: str) -> ClosedMatch:
@@ -74,27 +71,19 @@ class Ratings:
 
     async def rating(self, pool: str, player_id: str) -> Rating:
         """Return the player's rating in `pool`."""
-        _require(_POOL, "pool", pool)
-        _require(PLAYER_ID, "player_id", player_id)
-        return (await self._ladders.ratings(pool)).rating(player_id)
+        PLAYER_ID.checked(player_id, "player_id")
+        return (await self._ladders.ratings(POOL_ID.checked(pool, "pool"))).rating(player_id)
 
     async def leaderboard(self, pool: str, *, size: int, token: str) -> Page[Standing]:
         """Return a page of the pool's players, the best first; all pages show the table that the first one did."""
-        _require(_POOL, "pool", pool)
-        ratings, listing = await self._ladders.ratings(pool), f"leaderboard {pool}"
+        ratings, listing = await self._ladders.ratings(POOL_ID.checked(pool, "pool")), f"leaderboard {pool}"
         start = cursor(listing, token, version=ratings.version)
         return page(listing, ratings.standings(version=start.version), start, size=page_size(size))
 
     async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[Step]:
         """Return a page of the player's steps in `pool`, the newest first."""
-        _require(_POOL, "pool", pool)
-        _require(PLAYER_ID, "player_id", player_id)
+        PLAYER_ID.checked(player_id, "player_id")
+        POOL_ID.checked(pool, "pool")
         ratings, listing = await self._ladders.ratings(pool), f"history {pool} {player_id}"
         start = cursor(listing, token, version=ratings.version)
         return page(listing, ratings.history(player_id, version=start.version)[::-1], start, size=page_size(size))
-
-
-def _require(shape: re.Pattern[str], field: str, value: str) -> None:
-    longest = MAX_POOL_CHARACTERS if field == "pool" else MAX_ID_CHARACTERS
-    if len(value) > longest or not shape.fullmatch(value):
-        raise malformed(field, f"must be 1 to {longest} characters of the form {shape.pattern}")

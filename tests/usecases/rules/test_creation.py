@@ -79,6 +79,7 @@ async def test_only_who_may_create_matches_creates_them() -> None:
         (Setup((replace(GREEDY, bot_policy="oracle"), SeatSetup("ben"))), "setup.seats[0].bot_policy"),
         (Setup((SeatSetup("ada", bot_policy="greedy"), SeatSetup("ben"))), "setup.seats[0].bot_policy"),
         (replace(TWO_PLAYERS, pool="No Pool"), "setup.pool"),
+        (replace(TWO_PLAYERS, pool="a-b"), "setup.pool"),
         (replace(TWO_PLAYERS, rated=True), "setup.rated"),
     ],
 )
