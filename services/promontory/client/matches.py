@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from promontory.api.match.v1 import match_pb2
 from promontory.client.errors import understanding
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
+from promontory.codec.times import time_of
 
 T = TypeVar("T")
 
@@ -158,12 +159,6 @@ def known(values: Mapping[int, T], number: int, field: str) -> T:
     if number not in values:
         raise Undecodable(field, f"has the unknown value {number}")
     return values[number]
-
-
-def time_of(timestamp: Any) -> datetime:
-    """Return a protobuf `Timestamp` as a time in UTC."""
-    moment: datetime = timestamp.ToDatetime(tzinfo=UTC)
-    return moment
 
 
 def match_of(message: match_pb2.Match) -> MatchSummary:

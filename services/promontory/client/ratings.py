@@ -10,8 +10,8 @@ import msgspec
 from promontory.api.scoring.v1 import ratings_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
-from promontory.client.matches import time_of
 from promontory.codec.mapping import StructMapping
+from promontory.codec.times import time_of
 
 SCORING = pb.DESCRIPTOR.services_by_name["ScoringService"]
 PAGE_SIZE = 100

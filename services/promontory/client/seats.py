@@ -11,8 +11,9 @@ from google.protobuf.message import Message
 
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import Internal, Unavailable, understanding
-from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of, time_of
+from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of
 from promontory.codec import registry as codecs
+from promontory.codec.times import time_of
 from promontory.games.registry import GameEntry
 
 PAGE_SIZE = 100

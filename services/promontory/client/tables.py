@@ -10,7 +10,7 @@ import msgspec
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
-from promontory.client.matches import time_of
+from promontory.codec.times import time_of
 
 LOBBY = pb.DESCRIPTOR.services_by_name["LobbyService"]
 PAGE_SIZE = 100

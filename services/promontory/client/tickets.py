@@ -14,9 +14,10 @@ import msgspec
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import PromontoryError, TicketCancelled, understanding
-from promontory.client.matches import known, time_of
+from promontory.client.matches import known
 from promontory.client.seats import GameRemote, Seat
 from promontory.codec.mapping import StructMapping
+from promontory.codec.times import time_of
 from promontory.games.registry import GAMES, GameEntry, UnknownGameError
 
 MATCHMAKING = pb.DESCRIPTOR.services_by_name["MatchmakingService"]

@@ -1,1 +1,1 @@
-"""Games as protobuf: one module per game turns its structs into messages and back."""
+"""Games as protobuf: one module per game turns its structs into messages and back. Times too."""

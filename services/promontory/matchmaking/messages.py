@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.codec.times import timestamp
 from promontory.games import registry
 from promontory.matchmaking.domain import MatchEntry, Pool, Table, TicketState
 from promontory.matchmaking.usecases import Standing
@@ -17,11 +17,6 @@ _STATES = {
     TicketState.ASSIGNED: pb.TICKET_STATE_ASSIGNED,
     TicketState.CANCELLED: pb.TICKET_STATE_CANCELLED,
 }
-
-
-def timestamp(milliseconds: int) -> Timestamp:
-    """Return `milliseconds` since the epoch as a timestamp."""
-    return Timestamp(seconds=milliseconds // 1000, nanos=milliseconds % 1000 * 1_000_000)
 
 
 def pool_message(pool: Pool, waiting: int) -> pb.Pool:

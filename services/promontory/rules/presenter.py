@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from promontory.api.match.v1 import match_pb2, stream_pb2
+from promontory.codec.times import timestamp
 from promontory.games.fairness import SCHEME
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
@@ -121,8 +120,3 @@ def _seat(number: Seat, seat: SeatSetup) -> match_pb2.Seat:
         bot_policy=seat.bot_policy,
         client_entropy=seat.client_entropy,
     )
-
-
-def timestamp(ms: int) -> Timestamp:
-    """Return `ms` since the epoch as a message."""
-    return Timestamp(seconds=ms // 1000, nanos=ms % 1000 * 1_000_000)
