@@ -10,8 +10,8 @@ import msgspec
 from promontory.api.scoring.v1.scoring_service_pb2 import ListLeaderboardResponse
 from promontory.eventlog.port import START, Commit, EventLog, LogCorrupt
 from promontory.scoring.domain import PoolRatings, Tally, tally
+from promontory.scoring.messages import standing_message
 from promontory.scoring.records import closed_match, command_id_of, encode, is_match, recorded, stream_of
-from promontory.scoring.servicer import standing_message
 
 PAGE_COMMITS = 500
 

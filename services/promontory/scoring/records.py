@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 from google.protobuf.message import DecodeError
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
 from promontory.api.scoring.v1 import ratings_pb2 as pb
+from promontory.codec.times import timestamp
 from promontory.eventlog.port import Commit, LogCorrupt, Proposed, StoredEvent
 from promontory.scoring.domain import Change, ClosedMatch, Finish, Rating, Tally
+from promontory.scoring.messages import change_message
 
 CREATED = MatchCreated.DESCRIPTOR.full_name
 CLOSED = MatchClosed.DESCRIPTOR.full_name
@@ -89,33 +90,6 @@ def encode(tally: Tally) -> bytes:
         close_time=timestamp(tally.close_time_ms),
     )
     return message.SerializeToString(deterministic=True)
-
-
-def change_message(change: Change) -> pb.RatingChange:
-    """Return `change` as the API shows it."""
-    finish = change.finish
-    return pb.RatingChange(
-        player_id=finish.player_id,
-        seat=finish.seat,
-        place=finish.place,
-        score=finish.score,
-        before=rating_message(finish.player_id, change.before),
-        after=rating_message(finish.player_id, change.after),
-    )
-
-
-def rating_message(player_id: str, rating: Rating) -> pb.Rating:
-    """Return a player's `rating` as the API shows it."""
-    return pb.Rating(
-        player_id=player_id, mu=rating.mu, sigma=rating.sigma, points=rating.points, matches=rating.matches
-    )
-
-
-def timestamp(time_ms: int) -> Timestamp:
-    """Return a time in ms since the epoch as a message."""
-    message = Timestamp()
-    message.FromMilliseconds(time_ms)
-    return message
 
 
 def _only(event: StoredEvent, wanted: str) -> bytes:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
-from promontory.scoring.domain import Standing, Step
-from promontory.scoring.records import change_message, rating_message, timestamp
+from promontory.scoring.messages import change_message, rating_message, standing_message, step_message
 from promontory.scoring.usecases import Ratings, TallyMatch
 
 
@@ -39,19 +38,4 @@ class ScoringServicer:
         page = await self._ratings.history(
             request.pool, request.player_id, size=request.page_size, token=request.page_token
         )
-        return pb.ListRatingHistoryResponse(entries=map(_step_message, page.entries), next_page_token=page.next_token)
-
-
-def standing_message(standing: Standing) -> pb.LeaderboardEntry:
-    """Return a leaderboard's entry as the API shows it."""
-    return pb.LeaderboardEntry(
-        rank=standing.rank,
-        rating=rating_message(standing.player_id, standing.rating),
-        assured_points=standing.rating.assured_points,
-    )
-
-
-def _step_message(step: Step) -> pb.RatingHistoryEntry:
-    return pb.RatingHistoryEntry(
-        match_id=step.match_id, change=change_message(step.change), close_time=timestamp(step.close_time_ms)
-    )
+        return pb.ListRatingHistoryResponse(entries=map(step_message, page.entries), next_page_token=page.next_token)

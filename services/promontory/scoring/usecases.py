@@ -13,7 +13,7 @@ from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID, POOL_ID, Form
 from promontory.scoring.domain import Change, ClosedMatch, Rating, Standing, Step
 from promontory.scoring.ladders import Ladders
-from promontory.scoring.pages import Page, cursor, page, page_size
+from promontory.scoring.pages import Page, cursor, page
 from promontory.scoring.records import closed_match, is_match
 
 MATCH_ID = Form(r"(?=.{1,64}\Z)[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+", "the id of a match, like tc-0a7-...")
@@ -78,7 +78,7 @@ class Ratings:
         """Return a page of the pool's players, the best first; all pages show the table that the first one did."""
         ratings, listing = await self._ladders.ratings(POOL_ID.checked(pool, "pool")), f"leaderboard {pool}"
         start = cursor(listing, token, version=ratings.version)
-        return page(listing, ratings.standings(version=start.version), start, size=page_size(size))
+        return page(listing, ratings.standings(version=start.version), start, size=size)
 
     async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[Step]:
         """Return a page of the player's steps in `pool`, the newest first."""
@@ -86,4 +86,4 @@ class Ratings:
         POOL_ID.checked(pool, "pool")
         ratings, listing = await self._ladders.ratings(pool), f"history {pool} {player_id}"
         start = cursor(listing, token, version=ratings.version)
-        return page(listing, ratings.history(player_id, version=start.version)[::-1], start, size=page_size(size))
+        return page(listing, ratings.history(player_id, version=start.version)[::-1], start, size=size)
