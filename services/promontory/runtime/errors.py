@@ -15,6 +15,8 @@ from promontory.games.kernel import Rejected
 
 DOMAIN = "promontory.api"
 RETRY_SECONDS = 1
+MAX_MESSAGE_BYTES, MAX_VALUE_BYTES, MAX_FIELDS = 800, 160, 8
+"""What a status tells at most: gRPC carries it in metadata of 8 KB, and drops the whole status if it is longer."""
 
 
 class Kind(Enum):
@@ -82,6 +84,9 @@ def as_refusal(error: Exception) -> Refusal:
         case log.VersionConflict(version=version):
             text = f"the match is at version {version}"
             return Refusal(Kind.CONFLICT, "VERSION_CONFLICT", text, metadata={"currentVersion": version})
+        case log.StreamClosed(version=version):
+            text = f"the match was closed at version {version}"
+            return Refusal(Kind.FORBIDDEN_NOW, "MATCH_OVER", text, metadata={"version": version})
         case log.CommandIdReused(version=version):
             text = f"the request id was used with other content, in version {version}; take a new one"
             return Refusal(Kind.MALFORMED, "REQUEST_ID_REUSED", text, metadata={"version": version})
@@ -100,20 +105,24 @@ def _of_rules(kind: Kind, error: Rejected) -> Refusal:
 
 
 def status(refusal: Refusal) -> status_pb2.Status:
-    """Return `refusal` as the status that goes over the wire, with its one `ErrorInfo`."""
-    metadata = {key: str(value) for key, value in refusal.metadata.items()}
+    """Return `refusal` as the status that goes over the wire, with its one `ErrorInfo`; what is too long is cut."""
+    metadata = {key: _cut(str(value)) for key, value in refusal.metadata.items()}
     details = [_pack(error_details_pb2.ErrorInfo(domain=DOMAIN, reason=refusal.reason, metadata=metadata))]
     if refusal.fields:
         violations = [
-            error_details_pb2.BadRequest.FieldViolation(field=field, description=problem)
-            for field, problem in refusal.fields.items()
+            error_details_pb2.BadRequest.FieldViolation(field=_cut(field), description=_cut(problem))
+            for field, problem in list(refusal.fields.items())[:MAX_FIELDS]
         ]
         details.append(_pack(error_details_pb2.BadRequest(field_violations=violations)))
     if refusal.retry_seconds is not None:
         delay = duration_pb2.Duration(seconds=refusal.retry_seconds)
         details.append(_pack(error_details_pb2.RetryInfo(retry_delay=delay)))
-    number: int = refusal.kind.value.value[0]
-    return status_pb2.Status(code=code_pb2.Code.ValueType(number), message=refusal.message, details=details)
+    code = code_pb2.Code.ValueType(refusal.kind.value.value[0])
+    return status_pb2.Status(code=code, message=_cut(refusal.message, MAX_MESSAGE_BYTES), details=details)
+
+
+def _cut(text: str, size: int = MAX_VALUE_BYTES) -> str:
+    return text.encode(errors="replace")[:size].decode(errors="ignore")
 
 
 def _pack(message: Message) -> any_pb2.Any:
