@@ -60,6 +60,12 @@ def _command(commands: Parsers, name: str, run: Run, summary: str) -> argparse.A
     return command
 
 
+def _group(commands: Parsers, name: str, summary: str, *, of: str) -> Parsers:
+    """Return the sub-parsers of a command that is a group `of` commands, one of which must be named."""
+    group = commands.add_parser(name, help=summary, description=summary)
+    return group.add_subparsers(title=f"{of}s", metavar=of.upper(), required=True)
+
+
 def _json_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
@@ -105,8 +111,7 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _bot(commands: Parsers) -> None:
-    bot = _command(commands, "bot", _no_subcommand, "Write a bot of your own and let it play.")
-    actions = bot.add_subparsers(title="actions", metavar="ACTION", required=True)
+    actions = _group(commands, "bot", "Write a bot of your own and let it play.", of="action")
     new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
     new.add_argument("file", type=Path, help="the file to write")
     run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
@@ -208,10 +213,8 @@ def _run_token(arguments: argparse.Namespace) -> int:
 
 
 def _serve(commands: Parsers) -> None:
-    serve = _command(
-        commands, "serve", _no_subcommand, "Run one service until SIGTERM; settings come from PROMONTORY_*."
-    )
-    services = serve.add_subparsers(title="services", metavar="SERVICE", required=True)
+    summary = "Run one service until SIGTERM; settings come from PROMONTORY_*."
+    services = _group(commands, "serve", summary, of="service")
     rules = _command(services, "rules", _run_rules, "Referee the matches of one game.")
     rules.add_argument("--game", required=True, help="the game's name, for example transcontinental")
     _command(services, "matchmaking", _run_matchmaking, "Queue tickets, make matches, keep the lobby.")
@@ -278,8 +281,7 @@ def _run_load_functions(_: argparse.Namespace) -> int:
 
 
 def _ratings(commands: Parsers) -> None:
-    ratings = _command(commands, "ratings", _no_subcommand, "Look after the ratings.")
-    actions = ratings.add_subparsers(title="actions", metavar="ACTION", required=True)
+    actions = _group(commands, "ratings", "Look after the ratings.", of="action")
     rebuild = _command(
         actions, "rebuild", _run_rebuild, "Recompute a pool's ratings from the logs and compare, byte by byte."
     )
@@ -288,14 +290,14 @@ def _ratings(commands: Parsers) -> None:
 
 
 def _run_rebuild(arguments: argparse.Namespace) -> int:
-    from promontory.local.rebuild import rebuild, sentence
+    from promontory.local.rebuild import rebuild
     from promontory.runtime.settings import ScoringSettings, load
 
     found = asyncio.run(rebuild(load(ScoringSettings).redis_url, arguments.pool))
     if arguments.json:
         _print_json(found)
     else:
-        print(sentence(found))
+        print(found.sentence())
     return 0 if found.equal else 1
 
 
@@ -314,10 +316,6 @@ def _end_with_input() -> None:
     while os.read(sys.stdin.fileno(), 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _no_subcommand(_: argparse.Namespace) -> int:
-    return 2
 
 
 def _print_json(value: object) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import msgspec
 
-from promontory.eventlog.port import START, CommandIdReused, EventLog, LogCorrupt, VersionConflict
+from promontory.eventlog.port import START, CommandIdReused, Commit, EventLog, LogCorrupt, Position, VersionConflict
 from promontory.scoring.domain import ClosedMatch, PoolRatings, Tally, tally
 from promontory.scoring.records import proposed, recorded, stream_of
 
@@ -80,13 +81,9 @@ class Ladder:
         return self._ratings
 
     async def _follow(self) -> None:
-        more = True
-        while more:
-            page = await self._log.read(self._stream, after=self._position, limit=PAGE_COMMITS)
-            for commit in page:
-                self._ratings.apply(recorded(self._stream, commit))
-                self._position = commit.position
-            more = len(page) == PAGE_COMMITS
+        async for commit in commits_after(self._log, self._stream, self._position):
+            self._ratings.apply(recorded(self._stream, commit))
+            self._position = commit.position
 
 
 class Ladders:
@@ -107,3 +104,14 @@ class Ladders:
     async def record(self, match: ClosedMatch) -> Recorded:
         """Record `match` in its pool's rating log; see `Ladder.record`."""
         return await self._ladders.setdefault(match.pool, Ladder(self._log, match.pool)).record(match)
+
+
+async def commits_after(log: EventLog, stream: str, position: Position) -> AsyncIterator[Commit]:
+    """Yield the commits of `stream` after `position`, read in pages. Raises `LogCorrupt` where they do not verify."""
+    more = True
+    while more:
+        page = await log.read(stream, after=position, limit=PAGE_COMMITS)
+        for commit in page:
+            position = commit.position
+            yield commit
+        more = len(page) == PAGE_COMMITS

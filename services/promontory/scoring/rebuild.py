@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
 
 import msgspec
 
 from promontory.api.scoring.v1.scoring_service_pb2 import ListLeaderboardResponse
 from promontory.eventlog.port import START, Commit, EventLog, LogCorrupt
 from promontory.scoring.domain import PoolRatings, Tally, tally
+from promontory.scoring.ladders import commits_after
 from promontory.scoring.messages import standing_message
 from promontory.scoring.records import closed_match, command_id_of, encode, is_match, recorded, stream_of
-
-PAGE_COMMITS = 500
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -37,6 +35,14 @@ class Rebuilt(msgspec.Struct, frozen=True):
     leaderboard_sha256: str
     equal: bool
     first_difference: Difference | None
+
+    def sentence(self) -> str:
+        """Return the finding in one sentence."""
+        counted = f"{self.pool}: {self.matches} matches, {self.players} players"
+        where = self.first_difference
+        if where is None:
+            return f"{counted}; every rating follows from the logs, to the byte (leaderboard {self.leaderboard_sha256})"
+        return f"{counted}; differs from the logs at entry {where.version}, match {where.match_id}: {where.cause}"
 
 
 async def rebuild_pool(log: EventLog, pool: str) -> Rebuilt:
@@ -67,18 +73,10 @@ class _Rebuild:
 
     async def run(self) -> None:
         try:
-            async for commit in self._commits():
+            async for commit in commits_after(self._log, self._stream, START):
                 await self._redo(commit)
         except LogCorrupt as error:
             self._differ(error.version, "", str(error))
-
-    async def _commits(self) -> AsyncIterator[Commit]:
-        position, page = START, await self._log.read(self._stream, limit=PAGE_COMMITS)
-        while page:
-            for commit in page:
-                yield commit
-            position = page[-1].position
-            page = await self._log.read(self._stream, after=position, limit=PAGE_COMMITS)
 
     async def _redo(self, commit: Commit) -> None:
         record = recorded(self._stream, commit)
