@@ -58,13 +58,18 @@ class Tuning(msgspec.Struct, frozen=True):
     max_block_ms: int = 10_000
 
 
+def _key(bucket: str, name: str) -> str:
+    """Return the key `name` of `bucket`; all of a bucket's keys share a hash tag, so they lie on one node."""
+    return f"{{{bucket}}}:{name}"
+
+
 class _Keys:
-    """The keys of one stream, all with its bucket's hash tag."""
+    """The keys of one stream."""
 
     def __init__(self, stream: str) -> None:
-        tag = f"{{{bucket_of(stream)}}}"
-        self.log, self.head, self.idem = (f"{tag}:m:{stream}:{part}" for part in ("log", "head", "idem"))
-        self.feed, self.due, self.fence, self.tries = (f"{tag}:{part}" for part in ("feed", "due", "fence", "tries"))
+        bucket = bucket_of(stream)
+        self.log, self.head, self.idem = (_key(bucket, f"m:{stream}:{part}") for part in ("log", "head", "idem"))
+        self.feed, self.due, self.fence, self.tries = (_key(bucket, part) for part in ("feed", "due", "fence", "tries"))
 
 
 class RedisEventLog:
@@ -108,7 +113,7 @@ class RedisEventLog:
 
     async def _handshake(self, bucket: str) -> str:
         """Return the bucket's epoch, which begins with the first handshake of all; refuse one in recovery."""
-        key = f"{{{bucket}}}:fence"
+        key = _key(bucket, "fence")
         held: Any = await self._caller.call(lambda: self._client.set(key, FIRST_EPOCH, nx=True, get=True))
         fence = held.decode() if held else FIRST_EPOCH
         if fence.endswith(RECOVERING):
@@ -176,7 +181,7 @@ class RedisEventLog:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`. One call waits for all buckets."""
         check_cursors(cursors)
         start = {**cursors, **await self._ends([bucket for bucket, cursor in cursors.items() if cursor == "$"])}
-        keys = {f"{{{bucket}}}:feed".encode(): bucket for bucket in start}
+        keys = {_key(bucket, "feed").encode(): bucket for bucket in start}
         wait = ("BLOCK", min(block_ms, self._tuning.max_block_ms)) if block_ms > 0 else ()
         reply = await self._blocking.command(
             "XREAD", "COUNT", FEED_PAGE_NOTES, *wait, "STREAMS", *keys, *start.values()
@@ -189,7 +194,7 @@ class RedisEventLog:
         if not buckets:
             return {}
         pages = await self._caller.pipeline(
-            *(("XREVRANGE", f"{{{bucket}}}:feed", "+", "-", "COUNT", 1) for bucket in buckets)
+            *(("XREVRANGE", _key(bucket, "feed"), "+", "-", "COUNT", 1) for bucket in buckets)
         )
         return {bucket: page[0][0].decode() if page else "0-0" for bucket, page in zip(buckets, pages, strict=True)}
 
@@ -198,7 +203,7 @@ class RedisEventLog:
 
         A claim whose reply was lost is repeated: what the first one took comes again after its lease.
         """
-        keys = [f"{{{bucket}}}:{part}" for part in ("due", "tries", "park")]
+        keys = [_key(bucket, part) for part in ("due", "tries", "park")]
         clocks = (self._clock(), self._tuning.max_skew_ms)
         status, *rest = await self._function("claim", keys, limit, lease_ms, *clocks, max_attempts)
         if status == b"CLOCK_SKEW":
@@ -208,18 +213,18 @@ class RedisEventLog:
 
     async def settle(self, bucket: str, name: str) -> None:
         """Remove the obligation `name`; nothing happens if it is gone."""
-        await self._function("settle", [f"{{{bucket}}}:{part}" for part in ("due", "tries")], name)
+        await self._function("settle", [_key(bucket, part) for part in ("due", "tries")], name)
 
     async def oldest_due(self, bucket: str) -> int | None:
         """Return the earliest due time of the bucket's obligations in ms since the epoch, or None."""
-        first = await self._caller.command("ZRANGE", f"{{{bucket}}}:due", 0, 0, "WITHSCORES")
+        first = await self._caller.command("ZRANGE", _key(bucket, "due"), 0, 0, "WITHSCORES")
         return int(float(first[1])) if first else None
 
     async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
         """Return the backlog of each of `buckets` that has an obligation; see `EventLog.backlogs`."""
         if not buckets:
             return {}
-        keys, now = [f"{{{bucket}}}:due" for bucket in buckets], self._clock()
+        keys, now = [_key(bucket, "due") for bucket in buckets], self._clock()
         replies = await self._caller.pipeline(
             *(("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys), *(("ZCOUNT", key, "-inf", now) for key in keys)
         )
