@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
-
-import grpc
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
@@ -13,8 +10,7 @@ from promontory.matchmaking.lobby import Lobby, TableWish
 from promontory.matchmaking.messages import entry_message, pool_message, table_message, ticket_message
 from promontory.matchmaking.usecases import Queues, Wish
 from promontory.runtime.identity import caller
-
-Context = grpc.aio.ServicerContext[Any, Any]
+from promontory.runtime.rpc import Context
 
 
 class MatchmakingServicer:
@@ -23,11 +19,11 @@ class MatchmakingServicer:
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
 
-    async def ListPools(self, _request: pb.ListPoolsRequest, _context: Context) -> pb.ListPoolsResponse:
+    async def ListPools(self, request: pb.ListPoolsRequest, context: Context) -> pb.ListPoolsResponse:
         """List the pools."""
         return pb.ListPoolsResponse(pools=[pool_message(*row) for row in await self._queues.pools()])
 
-    async def CreateTicket(self, request: pb.CreateTicketRequest, _context: Context) -> pb.CreateTicketResponse:
+    async def CreateTicket(self, request: pb.CreateTicketRequest, context: Context) -> pb.CreateTicketResponse:
         """Enter the caller, or a house bot, into a queue."""
         wish = Wish(
             request_id=request.request_id,
@@ -37,18 +33,18 @@ class MatchmakingServicer:
         )
         return pb.CreateTicketResponse(ticket=ticket_message(await self._queues.create(caller(), wish)))
 
-    async def GetTicket(self, request: pb.GetTicketRequest, _context: Context) -> pb.GetTicketResponse:
+    async def GetTicket(self, request: pb.GetTicketRequest, context: Context) -> pb.GetTicketResponse:
         """Return a ticket."""
         return pb.GetTicketResponse(ticket=ticket_message(await self._queues.find(caller(), request.ticket_id)))
 
     async def WatchTicket(
-        self, request: pb.WatchTicketRequest, _context: Context
+        self, request: pb.WatchTicketRequest, context: Context
     ) -> AsyncIterator[pb.WatchTicketResponse]:
         """Stream a ticket until it is over."""
         async for standing in self._queues.watch(caller(), request.ticket_id):
             yield pb.WatchTicketResponse(ticket=ticket_message(standing))
 
-    async def CancelTicket(self, request: pb.CancelTicketRequest, _context: Context) -> pb.CancelTicketResponse:
+    async def CancelTicket(self, request: pb.CancelTicketRequest, context: Context) -> pb.CancelTicketResponse:
         """Take a ticket out of its queue."""
         return pb.CancelTicketResponse(ticket=ticket_message(await self._queues.cancel(caller(), request.ticket_id)))
 
@@ -59,9 +55,7 @@ class LobbyServicer:
     def __init__(self, lobby: Lobby) -> None:
         self._lobby = lobby
 
-    async def CreateTable(
-        self, request: lobby_pb.CreateTableRequest, _context: Context
-    ) -> lobby_pb.CreateTableResponse:
+    async def CreateTable(self, request: lobby_pb.CreateTableRequest, context: Context) -> lobby_pb.CreateTableResponse:
         """Open a table."""
         wish = TableWish(
             request_id=request.request_id,
@@ -72,18 +66,16 @@ class LobbyServicer:
         )
         return lobby_pb.CreateTableResponse(table=table_message(await self._lobby.create(caller(), wish)))
 
-    async def JoinTable(self, request: lobby_pb.JoinTableRequest, _context: Context) -> lobby_pb.JoinTableResponse:
+    async def JoinTable(self, request: lobby_pb.JoinTableRequest, context: Context) -> lobby_pb.JoinTableResponse:
         """Take a seat of a table."""
         table = await self._lobby.join(caller(), request.invite_code, request.client_entropy)
         return lobby_pb.JoinTableResponse(table=table_message(table))
 
-    async def GetTable(self, request: lobby_pb.GetTableRequest, _context: Context) -> lobby_pb.GetTableResponse:
+    async def GetTable(self, request: lobby_pb.GetTableRequest, context: Context) -> lobby_pb.GetTableResponse:
         """Return a table."""
         return lobby_pb.GetTableResponse(table=table_message(await self._lobby.find(caller(), request.table_id)))
 
-    async def ListMatches(
-        self, request: lobby_pb.ListMatchesRequest, _context: Context
-    ) -> lobby_pb.ListMatchesResponse:
+    async def ListMatches(self, request: lobby_pb.ListMatchesRequest, context: Context) -> lobby_pb.ListMatchesResponse:
         """List the caller's matches."""
         page, token = await self._lobby.matches(caller(), page_size=request.page_size, page_token=request.page_token)
         return lobby_pb.ListMatchesResponse(matches=map(entry_message, page), next_page_token=token)
