@@ -51,10 +51,6 @@ class Recorder:
     def __init__(self, ledger: Ledger, matches: Matches, seals: Seals) -> None:
         self._ledger, self._matches, self._seals = ledger, matches, seals
 
-    def encoded(self, commands: Sequence[Any]) -> tuple[bytes, ...]:
-        """Return `commands` as they are stored and fingerprinted."""
-        return self._ledger.encoded(commands)
-
     async def record(self, match: Match, intent: Intent, choose: Choose) -> Answer:
         """Append what the chosen commands cause after `match`, which may be stale, or return what was before.
 
@@ -85,7 +81,7 @@ class Recorder:
         commands = choose(game, match)
         happened = judge(game, match.state, commands, draws)
         if not intent.commands:
-            intent = replace(intent, commands=self.encoded(commands))
+            intent = replace(intent, commands=self._ledger.encoded(commands))
         draft = self._ledger.draft(match, happened, intent, reveal=lambda: draws.server_seed, now_ms=clock.now_ms())
         try:
             appended = await self._matches.append(match, draft)

@@ -123,7 +123,7 @@ class Referee:
     async def _submit(self, caller: Caller, submission: Submission) -> Answer:
         match = await self._matches.recent(submission.match_id)
         access.require_seat(match, submission.seat, caller)
-        encoded = self._recorder.encoded(submission.commands)
+        encoded = self._ledger.encoded(submission.commands)
         intent = Intent(
             command_id=f"{submission.seat}:{submission.request_id}",
             fingerprint=records.command_fingerprint(match, encoded),
