@@ -10,6 +10,7 @@ import structlog
 from celery import signals
 from celery.exceptions import CPendingDeprecationWarning
 from celery.worker.consumer.consumer import CONNECTION_ERROR
+from kombu.transport.redis import get_redis_error_classes
 
 from promontory.client.errors import DeadlineExceeded, Unavailable
 from promontory.runtime import clock, metrics
@@ -17,6 +18,12 @@ from promontory.runtime import clock, metrics
 log = structlog.get_logger()
 
 _QUIET = "celery.app.trace"  # tells of each failed task, as the canonical line does
+_BROKER_ERRORS = tuple(
+    kind
+    for kinds in get_redis_error_classes()  # type: ignore[no-untyped-call]
+    for kind in kinds
+    if not issubclass(kind, LookupError)  # that is what a bug raises, too
+)
 
 
 class Telemetry:
@@ -65,7 +72,7 @@ def structure_logging() -> None:
     """Send what Celery and other libraries log, from warnings on, and Python's own warnings through structlog."""
     signals.setup_logging.connect(_keep_logging, weak=False)
     root = logging.getLogger()
-    root.handlers = [_Structured()]
+    root.handlers = [StructuredHandler()]
     root.setLevel(logging.WARNING)
     logging.captureWarnings(capture=True)
     warnings.simplefilter("ignore", CPendingDeprecationWarning)
@@ -76,9 +83,20 @@ def _keep_logging(**_: Any) -> None:
     """Celery leaves logging alone if anybody listens to its `setup_logging`."""
 
 
-class _Structured(logging.Handler):
-    """Turns the lines of libraries into structured ones. That the broker is away is no error: it is tried again."""
+class StructuredHandler(logging.Handler):
+    """Turns the lines of libraries into structured ones. A broker that fails is an outage: a warning, and no trace."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        level = logging.WARNING if record.msg == CONNECTION_ERROR else record.levelno
-        log.log(level, "library_said", logger=record.name, text=record.getMessage(), exc_info=record.exc_info)
+        """Log `record`."""
+        if _tells_of_outage(record):
+            log.warning("library_said", logger=record.name, text=record.getMessage())
+        else:
+            log.log(
+                record.levelno, "library_said", logger=record.name, text=record.getMessage(), exc_info=record.exc_info
+            )
+
+
+def _tells_of_outage(record: logging.LogRecord) -> bool:
+    """Tell whether the broker failed at what Celery tries again: to connect, or what it does every few seconds."""
+    cause = record.exc_info[1] if record.exc_info else None
+    return record.levelno == logging.ERROR and (record.msg == CONNECTION_ERROR or isinstance(cause, _BROKER_ERRORS))
