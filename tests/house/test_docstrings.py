@@ -1,4 +1,4 @@
-"""Whoever reads the games, the SDK or the event log finds every public name explained."""
+"""Whoever reads the games, the bots, the SDK or the event log finds every public name explained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.house.source import MODULES, public, tree_of
 
-EXPLAINED = [module for module in MODULES if module.split("/")[0] in {"games", "client", "eventlog"}]
+EXPLAINED = [module for module in MODULES if module.split("/")[0] in {"games", "bots", "client", "eventlog"}]
 
 
 @pytest.mark.parametrize("module", EXPLAINED)
