@@ -7,7 +7,16 @@ import re
 
 import pytest
 
-from promontory.games.registry import GAMES, GameEntry, UnknownGameError, UnknownRulesError, entry, entry_by_code, game
+from promontory.games.registry import (
+    GAMES,
+    GameEntry,
+    UnknownGameError,
+    UnknownRulesError,
+    entry,
+    entry_by_code,
+    game,
+    seat_counts,
+)
 from promontory.games.transcontinental.cards import CardFileError, shipped_cards
 
 
@@ -60,3 +69,8 @@ def test_an_entry_agrees_with_its_game(one: GameEntry) -> None:
     loaded = one.load()
     assert (loaded.name, loaded.rules_version) == (one.name, one.rules[0].version)
     assert re.fullmatch(rf"promontory\.api\.{one.name}\.v\d+\.[A-Za-z0-9]+Service", one.service)
+
+
+@pytest.mark.parametrize(("seats", "words"), [(range(2, 3), "2"), (range(2, 5), "2 to 4")])
+def test_the_numbers_of_seats_are_told_in_words(seats: range, words: str) -> None:
+    assert seat_counts(seats) == words

@@ -85,6 +85,11 @@ def game(name: str, data: bytes | None = None, *, rules_version: str | None = No
     return entry(name).load(data, rules_version=rules_version)
 
 
+def seat_counts(seats: range) -> str:
+    """Return the numbers of seats that a game can be played with in words: `2`, or `2 to 4`."""
+    return f"{seats.start} to {seats.stop - 1}" if len(seats) > 1 else str(seats.start)
+
+
 def _only(key: str, games: dict[str, GameEntry]) -> GameEntry:
     if key not in games:
         raise UnknownGameError(f"no game {key!r}; there are: {', '.join(games)}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from promontory.games.registry import seat_counts
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import MatchEntry, Table, derived_id, fingerprint_of
 from promontory.matchmaking.ports import RequestIdReused, TableFull, Tables
@@ -67,7 +68,7 @@ class Lobby:
             raise malformed("game", f"is one of {', '.join(self._seats)}")
         seats = self._seats[wish.game]
         if wish.seats not in seats:
-            raise malformed("seats", f"{wish.game} is played with {seats.start} to {seats.stop - 1} seats")
+            raise malformed("seats", f"{wish.game} has {seat_counts(seats)} seats, not {wish.seats}")
 
     async def join(self, caller: Caller, invite_code: str, entropy: bytes) -> Table:
         """Take the next free seat of the table with `invite_code`; the last one starts the match."""

@@ -11,7 +11,7 @@ import msgspec
 
 from promontory.bots.registry import policy_names
 from promontory.games import registry
-from promontory.games.registry import UnknownGameError
+from promontory.games.registry import UnknownGameError, seat_counts
 from promontory.matchmaking.domain import Pool
 from promontory.runtime.forms import PLAYER_ID, POOL_ID
 from promontory.runtime.settings import SettingsError
@@ -85,7 +85,7 @@ def _problems(pool: Pool) -> Iterator[str]:
         yield str(error)
         return
     if pool.seats not in seats:
-        yield f"{pool.game} is played with {seats.start} to {seats.stop - 1} seats, not {pool.seats}"
+        yield f"{pool.game} has {seat_counts(seats)} seats, not {pool.seats}"
     yield from _problems_of_bots(pool, policies)
 
 

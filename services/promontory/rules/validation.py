@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from promontory.games.fairness import MAX_ENTROPY_BYTES
-from promontory.games.registry import AnyGame
+from promontory.games.registry import AnyGame, seat_counts
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.matches import not_found
 from promontory.rules.ruleset import Ruleset
@@ -52,8 +52,7 @@ def check_setup(setup: Setup, game: AnyGame, policies: Collection[str]) -> None:
 
 def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[tuple[str, str]]:
     if len(setup.seats) not in game.seats:
-        counts = f"{game.seats.start} to {game.seats.stop - 1}" if len(game.seats) > 1 else str(game.seats.start)
-        yield "setup.seats", f"{game.name} has {counts} seats, not {len(setup.seats)}"
+        yield "setup.seats", f"{game.name} has {seat_counts(game.seats)} seats, not {len(setup.seats)}"
     players = [seat.player_id for seat in setup.seats]
     for index, seat in enumerate(setup.seats):
         path = f"setup.seats[{index}]"

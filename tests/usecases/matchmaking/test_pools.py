@@ -43,7 +43,7 @@ def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:
         ("pools = []", "there is no pool"),
         ("[[pools", "Expected"),
         (POOL.replace('"transcontinental"', '"chess"'), "pool 'one': no game 'chess'; there are: transcontinental"),
-        (POOL.replace("seats = 2", "seats = 3"), "pool 'one': transcontinental is played with 2 to 2 seats, not 3"),
+        (POOL.replace("seats = 2", "seats = 3"), "pool 'one': transcontinental has 2 seats, not 3"),
         (POOL.replace('"one"', '"No Good"'), "its id must be 1 to 56"),
         (POOL.replace("most_points = 600", "most_points = 60"), "never shrinks"),
         (POOL.replace("points_per_second = 5", "points_per_second = -5"), "never shrinks"),
