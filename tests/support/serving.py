@@ -21,7 +21,7 @@ from promontory.runtime.identity import (
     Verifier,
     create_key,
 )
-from promontory.runtime.rpc import Gate, handlers
+from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 
 Metadata = tuple[tuple[str, str], ...]
 
@@ -65,8 +65,9 @@ async def served(
     """Serve `servicers` as a process of the platform does, and give the address."""
     server = grpc.aio.server()
     verifier = Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json")
-    gate = Gate(verifier, max_request_bytes=64 * 1024)
+    gate = Gate(verifier, max_request_bytes=64 * 1024, max_streams_per_player=100)
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
+    server.add_generic_rpc_handlers([UnknownMethods()])
     port = server.add_insecure_port(listen)
     await server.start()
     yield f"127.0.0.1:{port}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -15,20 +17,23 @@ from grpc_status import rpc_status
 
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, as_refusal, status
-from promontory.runtime.identity import Verifier, serve_as
+from promontory.runtime.identity import Verifier, caller, serve_as
 
 log = structlog.get_logger()
 
 Context = grpc.aio.ServicerContext[Any, Any]
+STREAMS_RETRY_SECONDS = 1
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
 
 
 class Gate:
-    """What stands in front of every method of a server: the verifier of tokens and the limit of request bytes."""
+    """What stands in front of every method of a server: the verifier of tokens, and the limits of bytes and streams."""
 
-    def __init__(self, verifier: Verifier, *, max_request_bytes: int) -> None:
+    def __init__(self, verifier: Verifier, *, max_request_bytes: int, max_streams_per_player: int) -> None:
         self.verifier = verifier
         self.max_request_bytes = max_request_bytes
+        self.max_streams_per_player = max_streams_per_player
+        self._streams = Counter[str]()
 
     def admit(self, raw: bytes, context: Context, parse: Callable[[bytes], Message]) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
@@ -39,7 +44,25 @@ class Gate:
         try:
             return parse(raw)
         except DecodeError as error:
-            raise Refusal(Kind.MALFORMED, "BAD_REQUEST", "the request is not a message of this method") from error
+            raise no_message() from error
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """Count a stream of the present caller's while the body runs; raise `LIMIT_REACHED` if that is one too many.
+
+        Services may have any number.
+        """
+        who = caller()
+        if not who.service and self._streams[who.subject] >= self.max_streams_per_player:
+            text = f"the player has {self.max_streams_per_player} open streams here, the most allowed; close some"
+            metadata = {"limit": self.max_streams_per_player, "retrySeconds": STREAMS_RETRY_SECONDS}
+            raise Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata=metadata)
+        self._streams[who.subject] += 1
+        try:
+            yield
+        finally:
+            self._streams[who.subject] -= 1
+            self._streams += Counter()
 
 
 def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler[Any, Any]:
@@ -55,7 +78,8 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]
         """Return the handler that refuses with `METHOD_UNKNOWN`."""
 
         async def refuse(_request: bytes, context: Context) -> None:
-            await _abort(context, Refusal(Kind.UNKNOWN, "METHOD_UNKNOWN", "the server has no such method"))
+            refusal = method_unknown()
+            await abort(context, refusal)
 
         return grpc.unary_unary_rpc_method_handler(refuse)
 
@@ -98,9 +122,10 @@ class _Call:
         started = clock.monotonic()
         try:
             request = self._gate.admit(raw, context, self._parse)
-            responses: AsyncIterator[Message] = self._serve(request, context)
-            async for message in responses:
-                yield message
+            with self._gate.streaming():
+                responses: AsyncIterator[Message] = self._serve(request, context)
+                async for message in responses:
+                    yield message
         except (asyncio.CancelledError, GeneratorExit):
             self._done("CANCELLED", started)
             raise
@@ -123,10 +148,21 @@ class _Call:
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))
         trace = error if refusal.kind is Kind.FAULT else None
         write("rpc_refused", **self._names, code=code, reason=refusal.reason, duration_seconds=duration, exc_info=trace)
-        await _abort(context, refusal)
+        await abort(context, refusal)
 
 
-async def _abort(context: Context, refusal: Refusal) -> None:
+def no_message() -> Refusal:
+    """Return the refusal of bytes that are no request."""
+    return Refusal(Kind.MALFORMED, "BAD_REQUEST", "the request is not a message of this method")
+
+
+def method_unknown() -> Refusal:
+    """Return the refusal of a call that nothing here answers."""
+    return Refusal(Kind.UNKNOWN, "METHOD_UNKNOWN", "the server has no such method")
+
+
+async def abort(context: Context, refusal: Refusal) -> None:
+    """End a call with `refusal` as its status."""
     await context.abort_with_status(rpc_status.to_status(status(refusal)))  # type: ignore[attr-defined]
 
 

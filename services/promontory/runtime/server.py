@@ -17,9 +17,11 @@ import uvloop
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import _async as aio_health
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import _async as aio_reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from promontory.runtime import metrics
+from promontory.runtime.foreign import ForeignServices
 from promontory.runtime.identity import Verifier
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 from promontory.runtime.settings import ProcessSettings, ServerSettings
@@ -28,6 +30,8 @@ log = structlog.get_logger()
 
 WATCHDOG_SECONDS = 5
 CANCEL_AGAIN_SECONDS = 0.1
+MAX_STREAMS_PER_CONNECTION = 1000
+"""How many calls a connection may have under way; a client's further ones wait in the client."""
 Hook = Callable[[], Awaitable[None]]
 
 
@@ -61,13 +65,19 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     """Serve `service` until SIGTERM or SIGINT, then drain and stop."""
     server = grpc.aio.server(options=_options(settings))
     verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
-    gate = Gate(verifier, max_request_bytes=settings.max_request_bytes)
+    gate = Gate(
+        verifier,
+        max_request_bytes=settings.max_request_bytes,
+        max_streams_per_player=settings.max_streams_per_player,
+    )
     health_servicer = aio_health.HealthServicer()
     names = [descriptor.full_name for descriptor, _ in service.servicers]
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    foreign = ForeignServices(server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, foreign)
     if settings.reflection:
-        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+        shown = [*names, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(aio_reflection.ReflectionServicer(shown), foreign)
     server.add_generic_rpc_handlers([UnknownMethods()])
     host = settings.listen.rpartition(":")[0]
     port = _bind(server, settings.listen)
@@ -78,8 +88,8 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     announce(settings, grpc_address=f"{host}:{port}")
     await stop_signal()
     log.info("server_draining")
-    await health_servicer.enter_graceful_shutdown()
     with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
+        await health_servicer.enter_graceful_shutdown()
         await _each(service.drain)
         await server.stop(settings.drain_seconds)
         await cancel(tasks)
@@ -122,6 +132,7 @@ async def stop_signal() -> None:
 def _options(settings: ServerSettings) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", 16 * settings.max_request_bytes),
+        ("grpc.max_concurrent_streams", MAX_STREAMS_PER_CONNECTION),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.keepalive_time_ms", 30_000),

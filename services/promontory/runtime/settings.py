@@ -49,6 +49,7 @@ class ServerSettings(ProcessSettings):
     service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
     reflection: bool = False
     max_request_bytes: Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)] = 64 * 1024
+    max_streams_per_player: Count = 100
     max_connection_age_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300
     drain_seconds: Seconds = 20
 

@@ -1,0 +1,35 @@
+"""The whole platform, up once for all hostile clients, and what they attack it with."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import grpc
+import pytest
+
+from promontory.local.platform import Platform
+from tests.support.hostile import Attacker
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Every process, with the shipped pools."""
+    settings = {"PROMONTORY_DRAIN_SECONDS": "2", "PROMONTORY_MAX_STREAMS_PER_PLAYER": "20"}
+    with Platform(tmp_path_factory.mktemp("platform"), settings=settings) as running:
+        yield running
+
+
+@pytest.fixture
+async def attacker(platform: Platform) -> AsyncIterator[Attacker]:
+    """A client of every service that sends what it likes, under any identity."""
+    channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
+    yield Attacker(platform, channels)
+    for channel in channels.values():
+        await channel.close(None)
+
+
+@pytest.fixture
+async def match_id(attacker: Attacker) -> str:
+    """A new match of ada (seat 0) and ben."""
+    return await attacker.new_match(uuid.uuid4().hex, "ada", "ben")

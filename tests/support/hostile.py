@@ -1,0 +1,132 @@
+"""A client that sends what no honest one would, and looks closely at what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+import grpc
+import msgspec
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from promontory.api.lobby.v1 import lobby_service_pb2
+from promontory.api.match.v1 import errors_pb2, match_pb2
+from promontory.api.matchmaking.v1 import matchmaking_service_pb2
+from promontory.api.scoring.v1 import scoring_service_pb2
+from promontory.api.transcontinental.v1 import errors_pb2 as game_errors_pb2
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2
+from promontory.local.platform import Platform
+from promontory.runtime.identity import PLAYER_SCOPES, SERVICE_SCOPES, load_key
+from tests.support.serving import Metadata
+
+MODULES: Mapping[str, ModuleType] = {
+    "transcontinental": transcontinental_service_pb2,
+    "matchmaking": matchmaking_service_pb2,
+    "lobby": lobby_service_pb2,
+    "scoring": scoring_service_pb2,
+}
+METHODS: Mapping[str, MethodDescriptor] = {
+    f"{endpoint}.{method.name}": method
+    for endpoint, module in MODULES.items()
+    for service in module.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+}
+"""All methods of the platform: `scoring.GetRating` and so on."""
+
+LISTED = {
+    value.name.removeprefix(prefix)
+    for enum, prefix in (
+        (errors_pb2.ErrorReason.DESCRIPTOR, "ERROR_REASON_"),
+        (game_errors_pb2.RefusalReason.DESCRIPTOR, "REFUSAL_REASON_"),
+    )
+    for value in enum.values
+}
+MOST_TRAILER_BYTES = 8 * 1024
+PLAIN: Any = (None, None)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """How a call failed: the code, the reason of its one `ErrorInfo`, and that one's metadata."""
+
+    code: str
+    reason: str
+    metadata: dict[str, str]
+
+
+class Attacker:
+    """Calls any method of a running platform with any bytes under any identity."""
+
+    def __init__(self, platform: Platform, channels: Mapping[str, grpc.aio.Channel]) -> None:
+        self.channels = channels
+        self.player_key = load_key(platform.keys.player_key_file)
+        self.service_key = load_key(platform.keys.service_key_file)
+
+    def player(self, name: str) -> Metadata:
+        """Return the identity of a player who may do all that players may."""
+        return bearer(self.player_key.mint(name, PLAYER_SCOPES, life=timedelta(minutes=5)))
+
+    def service(self) -> Metadata:
+        """Return the identity of a service that may do all that services may."""
+        return bearer(self.service_key.mint("service:test", SERVICE_SCOPES, life=timedelta(minutes=5)))
+
+    async def send(self, method: str, request: bytes, who: Metadata) -> bytes:
+        """Return the response to `request`, or a stream's first."""
+        descriptor, channel = METHODS[method], self.channels[method.partition(".")[0]]
+        path = f"/{descriptor.containing_service.full_name}/{descriptor.name}"
+        if not descriptor.server_streaming:
+            return bytes(await channel.unary_unary(path, *PLAIN)(request, metadata=who, timeout=20))
+        stream = channel.unary_stream(path, *PLAIN)(request, metadata=who, timeout=20)
+        first = await anext(aiter(stream))
+        stream.cancel()
+        return bytes(first)
+
+    async def call(self, method: str, who: Metadata, **fields: Any) -> Any:
+        """Return the message that answers a request with `fields`."""
+        request = GetMessageClass(METHODS[method].input_type)(**fields)
+        answer = GetMessageClass(METHODS[method].output_type)
+        return answer.FromString(await self.send(method, request.SerializeToString(), who))
+
+    async def refused(self, method: str, who: Metadata, **fields: Any) -> Failure:
+        """Return how a call fails that must fail."""
+        request = GetMessageClass(METHODS[method].input_type)(**fields)
+        return await failure(self.send(method, request.SerializeToString(), who))
+
+    async def new_match(self, request_id: str, *players: str) -> str:
+        """Create a match of `players` and return its id."""
+        setup = match_pb2.MatchSetup(seats=[match_pb2.SeatSetup(player_id=player) for player in players])
+        made = await self.call("transcontinental.CreateMatch", self.service(), request_id=request_id, setup=setup)
+        match_id: str = made.match.match_id
+        return match_id
+
+
+async def failure(call: Any) -> Failure:
+    """Return how `call` fails; raise `AssertionError` if it does not, or not as every failure must [style 7]."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return _checked(error)
+    raise AssertionError("the call was answered")
+
+
+def _checked(error: grpc.aio.AioRpcError) -> Failure:
+    status: Any = rpc_status.from_call(error)  # type: ignore[arg-type]
+    assert status is not None, f"no details: {error.code()} {error.details()}"
+    details = [detail for detail in status.details if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR)]
+    assert len(details) == 1, f"{len(details)} ErrorInfos"
+    info = error_details_pb2.ErrorInfo.FromString(details[0].value)
+    assert (info.domain, info.reason in LISTED) == ("promontory.api", True), info
+    assert error.code() not in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN), error.details()
+    trailers: Any = error.trailing_metadata() or ()
+    size = sum(len(key) + len(value) + 32 for key, value in trailers)
+    assert size + 3 * len((error.details() or "").encode()) < MOST_TRAILER_BYTES
+    return Failure(error.code().name, info.reason, dict(info.metadata))
+
+
+def bearer(token: str) -> Metadata:
+    """Return the metadata that carries `token`."""
+    return (("authorization", f"Bearer {token}"),)
