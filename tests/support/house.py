@@ -27,7 +27,7 @@ from promontory.relay.dispatcher import Dispatcher, Pace
 from promontory.relay.domain import Task
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import Publisher
-from promontory.relay.rules_services import RulesServices
+from promontory.relay.rules_client import RulesClient
 from promontory.rules.main import compose, load_ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
@@ -162,7 +162,7 @@ class House:
     ) -> Dispatcher:
         """Return a relay's dispatcher that publishes to `publisher`; `log` and address of the rules are the house's."""
         used = log or self.log
-        services = RulesServices({GAME: rules or self.place.rules_address}, self.place.keys.service("relay"))
+        services = RulesClient({GAME: rules or self.place.rules_address}, self.place.keys.service("relay"))
         fallbacks = Fallbacks(used, services)
         return Dispatcher(used, publisher, fallbacks, buckets=BUCKET_NAMES, pace=pace)
 

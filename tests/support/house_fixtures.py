@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.runtime.embedded import EmbeddedServer
 from tests.support.house import House, Place, build, open_house
 

@@ -10,10 +10,10 @@ import structlog
 from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import Tuning, open_log
 from promontory.games.registry import UnknownGameError, entry
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.dispatcher import Dispatcher, Pace
 from promontory.relay.fallbacks import Fallbacks
-from promontory.relay.rules_services import RulesServices
+from promontory.relay.rules_client import RulesClient
 from promontory.runtime import clock, server
 from promontory.runtime.broker import broker_url
 from promontory.runtime.identity import ServiceIdentity, load_key
@@ -42,24 +42,24 @@ async def main(settings: RelaySettings) -> None:
 async def _relay(event_log: EventLog, games: Mapping[str, str], settings: RelaySettings) -> None:
     publisher = CeleryPublisher(broker_url(settings.broker_url, settings.redis_url))
     identity = ServiceIdentity(load_key(settings.service_key_file), "relay", SCOPES)
-    services = RulesServices(games, identity)
+    rules = RulesClient(games, identity)
     dispatcher = Dispatcher(
         event_log,
         publisher,
-        Fallbacks(event_log, services),
+        Fallbacks(event_log, rules),
         buckets=[bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)],
         pace=_pace(settings),
     )
     await _run(dispatcher, settings)
     await publisher.aclose()
-    await services.aclose()
+    await rules.aclose()
 
 
 async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:
-    stopping = asyncio.Event()
+    stopping, told_to_stop = asyncio.Event(), server.stop_event()
     running = asyncio.create_task(dispatcher.run(stopping))
     server.announce(settings)
-    stop = asyncio.create_task(server.stop_signal())
+    stop = asyncio.create_task(told_to_stop.wait())
     await asyncio.wait((running, stop), return_when=asyncio.FIRST_COMPLETED)
     log.info("relay_draining")
     stop.cancel()

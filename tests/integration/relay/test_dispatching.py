@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from promontory.eventlog.port import START
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.runtime import clock
 from promontory.runtime.broker import broker_url
 from promontory.runtime.embedded import EmbeddedServer

@@ -11,7 +11,7 @@ import pytest
 from celery import Celery
 
 from promontory.local.processes import ChildProcess
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.runtime.broker import PLAY_BOT_TURN
 from tests.support.house import House, Place, Repeating, running
 

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from promontory.eventlog.redis_server import connect
 from promontory.local.processes import ChildProcess
 from promontory.local.scrape import scrape
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.domain import Task
 from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, TALLIES, TALLY_MATCH, broker_url
 from promontory.runtime.embedded import EmbeddedServer

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from promontory.local.processes import ChildProcess
-from promontory.relay.celery_tasks import CeleryPublisher
+from promontory.relay.celery_publisher import CeleryPublisher
 from tests.support.house import QUICK, Holding, House, Place, open_house, running
 
 

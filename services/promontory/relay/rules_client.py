@@ -16,7 +16,7 @@ NOTHING_LEFT = frozenset({"MATCH_OVER", "MATCH_NOT_FOUND", "NOT_A_HOUSE_BOT", "S
 """The reasons that say that nobody will ever have to play this turn."""
 
 
-class RulesServices:
+class RulesClient:
     """An `AutomaticPlay` that calls the service of each game at its address in `targets`."""
 
     def __init__(self, targets: Mapping[str, str], identity: ServiceIdentity) -> None:
