@@ -22,6 +22,7 @@ from promontory.runtime.identity import Verifier, caller, serve_as
 log = structlog.get_logger()
 
 Context = grpc.aio.ServicerContext[Any, Any]
+_OTHER = "other"
 STREAMS_RETRY_SECONDS = 1
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
 
@@ -79,6 +80,9 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]
 
         async def refuse(_request: bytes, context: Context) -> None:
             refusal = method_unknown()
+            code = refusal.kind.value.name
+            metrics.RPCS.labels(service=_OTHER, method=_OTHER, code=code).inc()
+            log.info("rpc_refused", path=handler_call_details.method, code=code, reason=refusal.reason)
             await abort(context, refusal)
 
         return grpc.unary_unary_rpc_method_handler(refuse)
@@ -112,6 +116,9 @@ class _Call:
             request = self._gate.admit(raw, context, self._parse)
             response: Awaitable[Message] = self._serve(request, context)
             message = await response
+        except asyncio.CancelledError:
+            self._done("CANCELLED", started)
+            raise
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a status
             await self._fail(error, started, context)
             return None

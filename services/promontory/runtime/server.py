@@ -62,31 +62,27 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 async def serve(service: Service, settings: ServerSettings) -> None:
-    """Serve `service` until SIGTERM or SIGINT, then drain and stop."""
-    server = grpc.aio.server(options=_options(settings))
-    verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
-    gate = Gate(
-        verifier,
-        max_request_bytes=settings.max_request_bytes,
-        max_streams_per_player=settings.max_streams_per_player,
-    )
-    health_servicer = aio_health.HealthServicer()
-    names = [descriptor.full_name for descriptor, _ in service.servicers]
-    server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
-    foreign = ForeignServices(server)
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, foreign)
-    if settings.reflection:
-        shown = [*names, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(aio_reflection.ReflectionServicer(shown), foreign)
-    server.add_generic_rpc_handlers([UnknownMethods()])
-    host = settings.listen.rpartition(":")[0]
-    port = _bind(server, settings.listen)
+    """Serve `service` until SIGTERM or SIGINT, then drain and stop.
+
+    Raises:
+        KeyFileError: a file with public keys cannot be used.
+        CannotListen: an address is taken, or not this machine's.
+        Exception: what ended a coroutine that runs beside; the service was drained first.
+    """
+    stop = stop_event()
+    try:
+        server, health_servicer, address = _prepare(service, settings)
+    except Exception:
+        for coroutine in service.beside:
+            coroutine.close()
+        raise
     await server.start()
     tasks = [asyncio.create_task(_never_silent(coroutine)) for coroutine in service.beside]
-    for name in ["", *names]:
+    for name in ["", *_names(service)]:
         await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
-    announce(settings, grpc_address=f"{host}:{port}")
-    await stop_signal()
+    announce(settings, grpc_address=address)
+    await stop.wait()
+    ended = [task for task in tasks if task.done()]
     log.info("server_draining")
     with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
         await health_servicer.enter_graceful_shutdown()
@@ -95,38 +91,75 @@ async def serve(service: Service, settings: ServerSettings) -> None:
         await cancel(tasks)
         await _each(service.close)
     log.info("server_stopped")
+    for task in ended:
+        task.result()
+
+
+def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Server, aio_health.HealthServicer, str]:
+    """Return a server that is bound but not started, its health, and its address."""
+    server = grpc.aio.server(options=_options(settings))
+    verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
+    gate = Gate(
+        verifier,
+        max_request_bytes=settings.max_request_bytes,
+        max_streams_per_player=settings.max_streams_per_player,
+    )
+    health_servicer = aio_health.HealthServicer()
+    server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
+    foreign = ForeignServices(server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, foreign)
+    if settings.reflection:
+        names = [*_names(service), health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(aio_reflection.ReflectionServicer(names), foreign)
+    server.add_generic_rpc_handlers([UnknownMethods()])
+    host = settings.listen.rpartition(":")[0]
+    return server, health_servicer, f"{host}:{_bind(server, settings.listen)}"
+
+
+def _names(service: Service) -> list[str]:
+    return [descriptor.full_name for descriptor, _ in service.servicers]
 
 
 class CannotListen(Exception):
     """The address is taken, or not this machine's."""
+
+    def __init__(self, address: str, setting: str) -> None:
+        super().__init__(
+            f"cannot listen on {address}: stop what does, or choose another address "
+            f"({setting}; `promontory up --any-ports`)"
+        )
 
 
 def _bind(server: grpc.aio.Server, address: str) -> int:
     try:
         return server.add_insecure_port(address)
     except RuntimeError as error:
-        raise CannotListen(
-            f"cannot listen on {address}: stop what does, or choose another address "
-            "(PROMONTORY_LISTEN; `promontory up --any-ports`)"
-        ) from error
+        raise CannotListen(address, "PROMONTORY_LISTEN") from error
 
 
 def announce(settings: ProcessSettings, *, grpc_address: str = "") -> Ready:
-    """Serve the metrics, and tell the world in log and ready file where this process is reached."""
-    ready = Ready(metrics=metrics.serve(settings.metrics_listen), pid=os.getpid(), grpc=grpc_address)
+    """Serve the metrics, and tell the world in log and ready file where this process is reached.
+
+    Raises `CannotListen` if the metrics' address is taken.
+    """
+    try:
+        address = metrics.serve(settings.metrics_listen)
+    except OSError as error:
+        raise CannotListen(settings.metrics_listen, "PROMONTORY_METRICS_LISTEN") from error
+    ready = Ready(metrics=address, pid=os.getpid(), grpc=grpc_address)
     if settings.ready_file is not None:
         _write_whole(settings.ready_file, msgspec.json.encode(ready))
     log.info("process_ready", grpc=ready.grpc, metrics=ready.metrics)
     return ready
 
 
-async def stop_signal() -> None:
-    """Wait for SIGTERM or SIGINT."""
+def stop_event() -> asyncio.Event:
+    """Return what SIGTERM and SIGINT set from now on, instead of ending the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await stop.wait()
+    return stop
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, int]]:
