@@ -86,7 +86,7 @@ class Tally(msgspec.Struct, frozen=True):
     close_time_ms: int
 
 
-class Step(msgspec.Struct, frozen=True):
+class RatingStep(msgspec.Struct, frozen=True):
     """One step of a player's history; `version` is the commit of the rating log that made it."""
 
     version: int
@@ -112,7 +112,7 @@ class PoolRatings:
     def __init__(self) -> None:
         self.version = 0
         self._tallies: dict[str, Tally] = {}
-        self._histories: dict[str, list[Step]] = {}
+        self._histories: dict[str, list[RatingStep]] = {}
         self._boards: dict[int, Sequence[Standing]] = {}
 
     def apply(self, tally: Tally) -> None:
@@ -120,7 +120,7 @@ class PoolRatings:
         self.version += 1
         self._tallies[tally.match_id] = tally
         for change in tally.changes:
-            step = Step(self.version, tally.match_id, change, tally.close_time_ms)
+            step = RatingStep(self.version, tally.match_id, change, tally.close_time_ms)
             self._histories.setdefault(change.finish.player_id, []).append(step)
 
     def tally_of(self, match_id: str) -> Tally | None:
@@ -132,7 +132,7 @@ class PoolRatings:
         steps = self._histories.get(player_id)
         return steps[-1].change.after if steps else NEW_RATING
 
-    def history(self, player_id: str, *, version: int) -> Sequence[Step]:
+    def history(self, player_id: str, *, version: int) -> Sequence[RatingStep]:
         """Return the player's steps up to `version`, the oldest first."""
         steps = self._histories.get(player_id, [])
         return steps[: bisect_right(steps, version, key=attrgetter("version"))]

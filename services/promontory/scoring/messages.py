@@ -5,7 +5,7 @@ from __future__ import annotations
 from promontory.api.scoring.v1 import ratings_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
 from promontory.codec.times import timestamp
-from promontory.scoring.domain import Change, Rating, Standing, Step
+from promontory.scoring.domain import Change, Rating, RatingStep, Standing
 
 
 def rating_message(player_id: str, rating: Rating) -> ratings_pb2.Rating:
@@ -37,7 +37,7 @@ def standing_message(standing: Standing) -> pb.LeaderboardEntry:
     )
 
 
-def step_message(step: Step) -> pb.RatingHistoryEntry:
+def step_message(step: RatingStep) -> pb.RatingHistoryEntry:
     """Return an entry of a player's rating history."""
     return pb.RatingHistoryEntry(
         match_id=step.match_id, change=change_message(step.change), close_time=timestamp(step.close_time_ms)

@@ -11,7 +11,7 @@ from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
 from promontory.runtime import metrics
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID, POOL_ID, Form
-from promontory.scoring.domain import Change, ClosedMatch, Rating, Standing, Step
+from promontory.scoring.domain import Change, ClosedMatch, Rating, RatingStep, Standing
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.pages import Page, cursor, page
 from promontory.scoring.records import closed_match, is_match
@@ -80,7 +80,7 @@ class Ratings:
         start = cursor(listing, token, version=ratings.version)
         return page(listing, ratings.standings(version=start.version), start, size=size)
 
-    async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[Step]:
+    async def history(self, pool: str, player_id: str, *, size: int, token: str) -> Page[RatingStep]:
         """Return a page of the player's steps in `pool`, the newest first."""
         PLAYER_ID.checked(player_id, "player_id")
         POOL_ID.checked(pool, "pool")
