@@ -24,7 +24,7 @@ from promontory.runtime.errors import Kind, Refusal
 
 Listener = Callable[[Step], None]
 
-_FAILURES: dict[type[Exception], str] = {
+_OUTCOMES: dict[type[Exception], str] = {
     VersionConflict: "conflict",
     CommandIdReused: "reused",
     StreamClosed: "closed",
@@ -125,8 +125,7 @@ class Matches:
     def _count_failure(self, error: Exception) -> None:
         if isinstance(error, VersionConflict):
             metrics.APPEND_CONFLICTS.labels(game=self._game).inc()
-        outcome = next((label for kind, label in _FAILURES.items() if isinstance(error, kind)), "failed")
-        metrics.APPENDS.labels(outcome=outcome).inc()
+        metrics.APPENDS.labels(outcome=metrics.outcome_of(error, _OUTCOMES)).inc()
 
     def _count(self, match: Match) -> None:
         if match.version == 1:

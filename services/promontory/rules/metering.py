@@ -34,8 +34,7 @@ class CommandMeter:
         try:
             answered = await answer
         except Exception as error:
-            outcome = next((label for kind, label in _OUTCOMES.items() if isinstance(error, kind)), "failed")
-            self._count(kinds, outcome)
+            self._count(kinds, metrics.outcome_of(error, _OUTCOMES))
             raise
         finally:
             self._seconds.observe(clock.monotonic() - started)

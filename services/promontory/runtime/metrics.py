@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import Counter, Gauge, Histogram, start_http_server
 
 from promontory import __version__
@@ -46,6 +48,11 @@ BOT_DECISION_SECONDS = Histogram(
 TALLIES = Counter("promontory_tallies_total", "Tallies of closed matches.", ["pool", "outcome"])
 TASKS = Counter("promontory_tasks_total", "Celery tasks.", ["task", "outcome"])
 TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery task.", ["task"], buckets=_FAST)
+
+
+def outcome_of(error: Exception, outcomes: Mapping[type[Exception], str]) -> str:
+    """Return the label of what became of a thing that `error` ended: the first that fits of `outcomes`, or `failed`."""
+    return next((outcome for kind, outcome in outcomes.items() if isinstance(error, kind)), "failed")
 
 
 def serve(listen: str) -> str:
