@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import grpc
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 
+from promontory.client.errors import from_call, is_from_transport
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import ServiceIdentity
 
@@ -42,18 +41,10 @@ def peer_errors(name: str) -> Iterator[None]:
         yield
     except grpc.aio.AioRpcError as error:
         text = f"{name} cannot be reached; repeat with the same request id"
-        metadata = {"peer": name, "code": error.code().name, "reason": _reason(error)}
+        failure = from_call(error)
+        reason = "" if is_from_transport(failure) else failure.reason
+        metadata = {"peer": name, "code": error.code().name, "reason": reason}
         raise Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", text, metadata=metadata) from error
-
-
-def _reason(error: grpc.aio.AioRpcError) -> str:
-    """Return the reason in the status the peer sent, or an empty text."""
-    status = rpc_status.from_call(error)  # type: ignore[arg-type]
-    for detail in status.details if status else ():
-        found = error_details_pb2.ErrorInfo()
-        if detail.Unpack(found):
-            return str(found.reason)
-    return ""
 
 
 _OPTIONS = [
