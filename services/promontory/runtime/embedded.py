@@ -9,14 +9,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from importlib import util
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self
 
-from promontory.runtime import tied
+from promontory.runtime import clock, tied
 
 Fsync = Literal["everysec", "always"]
 
@@ -226,11 +225,11 @@ def _quoted(path: Path) -> str:
 
 
 def _until(condition: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
+    deadline = clock.monotonic() + seconds
     while not condition():
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             return False
-        time.sleep(POLL_SECONDS)
+        clock.pause(POLL_SECONDS)
     return True
 
 
