@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from promontory.runtime.settings import inherited
+from tests.support.commands import Mark
 
 MATCHES = 3
 PATIENCE_SECONDS = 150
-
-
-def _start(*arguments: str, mark: str) -> subprocess.Popen[bytes]:
-    """Start a command; it and all that it starts carry `mark` in their environment."""
-    command = [sys.executable, "-m", "promontory", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**inherited(), "MARK": mark})
-
-
-def _running(mark: str) -> list[str]:
-    """Return the ids of the running processes that carry `mark`."""
-    return [found.parent.name for found in Path("/proc").glob("[0-9]*/environ") if mark in _environment(found)]
-
-
-def _environment(file: Path) -> str:
-    try:
-        return file.read_text(errors="replace")
-    except OSError:  # it has ended, or is another user's
-        return ""
 
 
 def _result(process: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -47,8 +27,8 @@ def test_two_demonstrations_side_by_side_finish_and_leave_nothing_running(tmp_pa
     """Each has its own server and ports; every match finishes, is tallied, exported and audited."""
     exports = [tmp_path / "one", tmp_path / "two"]
     options = ["--matches", str(MATCHES), "--game", "transcontinental", "--json", "--export-dir"]
-    mark = uuid.uuid4().hex
-    demos = [_start("demo", *options, str(directory), mark=mark) for directory in exports]
+    mark = Mark()
+    demos = [mark.start("demo", *options, str(directory)) for directory in exports]
     results = [_result(demo) for demo in demos]
 
     assert [result["finished"] for result in results] == [MATCHES, MATCHES]
@@ -57,4 +37,4 @@ def test_two_demonstrations_side_by_side_finish_and_leave_nothing_running(tmp_pa
     assert all(result["events_appended"] > result["commands_accepted"] > 0 for result in results)
     assert all(0 < result["p50_ms"] <= result["p99_ms"] for result in results)
     assert [len(list(directory.iterdir())) for directory in exports] == [MATCHES, MATCHES]
-    assert _running(mark) == []
+    assert mark.running() == []

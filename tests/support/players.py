@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from random import Random
 from typing import Any
 
 import msgspec
 
-from promontory import AsyncClient, MatchSummary, Unavailable, VersionConflict
+from promontory import AsyncClient, MatchSummary, PromontoryError, Unavailable, VersionConflict
 from promontory.bots.registry import policy
 from promontory.client.seats import Seat, new_request_id
 from promontory.games import registry
@@ -29,10 +29,11 @@ class Acknowledged(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """What was acknowledged to all players of a test, and which matches ended for them."""
+    """What was acknowledged to all players of a test, which matches ended for them, and which moves failed for good."""
 
     def __init__(self) -> None:
         self.acknowledged: list[Acknowledged] = []
+        self.failed: list[PromontoryError] = []
         self.ended: dict[str, MatchSummary] = {}
 
     def faults(self, match_id: str, exported: bytes) -> Sequence[str]:
@@ -47,10 +48,12 @@ class Journal:
         return lost + twice
 
 
-def client_of(platform: Platform, player: str) -> AsyncClient:
-    """Return a patient client of `player`."""
-    token = platform.keys.player_token(player)
-    return AsyncClient(platform.endpoints, token=token, retry_seconds=PATIENCE_SECONDS)
+def client_of(platform: Platform, player: str, *, replica: int = 0) -> AsyncClient:
+    """Return a patient client of `player`, which calls the services' replicas of that number; 0 are the first ones."""
+    found = platform.endpoints
+    if replica:
+        found = {name: platform.ready[f"{name}-{replica}"].grpc for name in found if name != "lobby"}
+    return AsyncClient(found, token=platform.keys.player_token(player), retry_seconds=PATIENCE_SECONDS)
 
 
 async def play_match(client: AsyncClient, pool: str, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
@@ -72,22 +75,31 @@ async def _play(seat: Seat, command: Any, version: int, journal: Journal) -> Non
     request_id = new_request_id()
     try:
         update = await seat.submit(command, request_id=request_id, expected_version=version)
-    except (VersionConflict, Unavailable):
+    except (VersionConflict, Unavailable) as error:
+        journal.failed.append(error)
         return  # the stream says what became of it
     journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}"))
 
 
-async def play_while(busy: asyncio.Task[None], platform: Platform, *, pool: str, players: int) -> Journal:
-    """Let `players` players play match after match in `pool` until `busy` is done; return what they wrote down.
+async def play_while(
+    work: Coroutine[Any, Any, object], platform: Platform, *, pool: str, players: int, replicas: int = 1
+) -> Journal:
+    """Let `players` players play match after match in `pool` until `work` is done; return what they wrote down.
 
-    Raises what `busy` raises.
+    They call `replicas` replicas of the services in turn. Raises what `work` raises, at once.
     """
-    journal = Journal()
-    clients = [client_of(platform, f"player-{number}") for number in range(players)]
+    journal, busy = Journal(), asyncio.create_task(work)
+    clients = [client_of(platform, f"player-{number}", replica=number % replicas) for number in range(players)]
+    tasks = [busy, *(asyncio.create_task(_play_until(busy, client, pool, journal)) for client in clients)]
     try:
-        while not busy.done():
-            await asyncio.gather(*(play_match(client, pool, journal) for client in clients))
+        await asyncio.gather(*tasks)
     finally:
+        [task.cancel() for task in tasks]
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(client.close() for client in clients))
-    await busy
     return journal
+
+
+async def _play_until(busy: asyncio.Task[object], client: AsyncClient, pool: str, journal: Journal) -> None:
+    while not busy.done():
+        await play_match(client, pool, journal)

@@ -15,6 +15,7 @@ from promontory.runtime.server import Ready
 from promontory.runtime.settings import inherited
 
 GAME_NAMES = tuple(game.name for game in GAMES)
+SERVER = "server"
 GRPC_PORTS, METRICS_PORTS = 7400, 9400
 
 
@@ -91,18 +92,34 @@ class Platform:
     def spawn(self, name: str) -> ChildProcess:
         """Start the process `name`, again if it had ended; the ports it had are kept.
 
-        `scoring-2` is one more process of the kind `scoring`, and so on: any number serve side by side.
+        `scoring-2` is one more process of the kind `scoring`, and so on: any number serve side by side, each calling
+        the peers of its own number where there are such.
         """
         arguments = _arguments(_kind(name))
-        environ = {**self._environ(), **self._listen(name)}
+        environ = {**self._environ(name), **self._listen(name)}
         child = ChildProcess(name, arguments, directory=self.directory / "logs", environ=environ)
         self.processes[name] = child
         return child
 
+    def ended(self) -> list[str]:
+        """Return the names of the processes that have ended; first the embedded server's, without which none starts."""
+        found = [name for name, child in self.processes.items() if not child.running]
+        return [SERVER, *found] if self.server is not None and not self.server.is_running else found
+
     def revive(self, name: str) -> None:
-        """Start the process `name` again, which has ended, and wait until it serves."""
+        """Start the process `name` again, which has ended, and wait until it serves.
+
+        Raises `ProcessFailed`, or `ServerFailed` for the embedded server, which the main thread must start.
+        """
+        if name == SERVER and self.server is not None:
+            self.server.start()
+            return
         self.spawn(name)
         self._await(name)
+
+    def log_file(self, name: str) -> Path:
+        """Return where the process `name` writes its log."""
+        return self.server.log_path if name == SERVER and self.server is not None else self.processes[name].log_file
 
     def stop(self) -> None:
         """Drain and stop every process, those that hand out work first, and the embedded server last."""
@@ -120,20 +137,23 @@ class Platform:
             self.ready[name] = self.processes[name].ready()
 
     def _run_to_end(self, name: str, command: str) -> None:
-        child = ChildProcess(name, [command], directory=self.directory / "logs", environ=self._environ())
+        child = ChildProcess(name, [command], directory=self.directory / "logs", environ=self._environ(name))
         child.succeed()
 
-    def _environ(self) -> dict[str, str]:
-        games = [name for name in GAME_NAMES if name in self.ready]
+    def _environ(self, name: str) -> dict[str, str]:
+        peers = {kind: self._peer(kind, name) for kind in ("scoring", *GAME_NAMES) if kind in self.ready}
         found = {
             "PROMONTORY_REDIS_URL": self._redis_url,
             "PROMONTORY_REFLECTION": "true",
-            "PROMONTORY_RULES_TARGETS": ",".join(f"{name}={self.ready[name].grpc}" for name in games),
+            "PROMONTORY_RULES_TARGETS": ",".join(f"{game}={peers[game]}" for game in GAME_NAMES if game in peers),
             **self.keys.environ(),
         }
-        if "scoring" in self.ready:
-            found["PROMONTORY_SCORING_TARGET"] = self.ready["scoring"].grpc
+        if "scoring" in peers:
+            found["PROMONTORY_SCORING_TARGET"] = peers["scoring"]
         return {**inherited(), **self._settings, **found}
+
+    def _peer(self, kind: str, name: str) -> str:
+        return self.ready.get(f"{kind}-{name.rpartition('-')[2]}", self.ready[kind]).grpc
 
     def _listen(self, name: str) -> dict[str, str]:
         grpc, metrics = self._addresses(name)

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from promontory.local.platform import Platform
-from promontory.runtime import clock
+from promontory.local.processes import ProcessFailed
+from promontory.runtime.embedded import ServerFailed
 from promontory.runtime.settings import given
 
 PLAYER = "you"
@@ -41,20 +42,29 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
 
 
 def write_connection(platform: Platform) -> None:
-    """Write what a client on this machine needs: `endpoints.json` and a `token` of the player `you`."""
-    (platform.directory / "endpoints.json").write_text(json.dumps(platform.endpoints, indent=1) + "\n")
-    token = platform.directory / "token"
-    token.touch(mode=0o600)
-    token.write_text(platform.keys.player_token(PLAYER))
+    """Write what a client on this machine needs: a `token` of the player `you`, and last `endpoints.json`."""
+    _write_whole(platform.directory / "token", platform.keys.player_token(PLAYER))
+    _write_whole(platform.directory / "endpoints.json", json.dumps(platform.endpoints, indent=1) + "\n")
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file of the user's own that nobody ever sees unfinished."""
+    partial = file.with_name(file.name + ".partial")
+    partial.unlink(missing_ok=True)
+    partial.touch(mode=0o600)
+    partial.write_text(text)
+    partial.replace(file)
 
 
 def restart_dead(platform: Platform, console: Console) -> None:
-    """Start every process again that has ended."""
-    for name, process in list(platform.processes.items()):
-        if not process.running:
-            console.print(f"[yellow]{name} ended and is started again; its log: {process.log_file}[/yellow]")
+    """Start everything again that has ended, the server first; what does not start now is tried again next time."""
+    for name in platform.ended():
+        console.print(f"[yellow]{name} ended and is started again; its log: {platform.log_file(name)}[/yellow]")
+        try:
             platform.revive(name)
-            clock.pause(WATCH_SECONDS)
+        except (ProcessFailed, ServerFailed) as error:
+            console.print(f"[red]{error}[/red]")
+            return
 
 
 def welcome(platform: Platform, console: Console) -> None:
