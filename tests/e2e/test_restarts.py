@@ -1,0 +1,84 @@
+"""Upgrades, replicas and restarts under load: every match goes on, and players' moves do not fail."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from promontory.local.platform import SERVER, Platform
+from promontory.local.scrape import scrape
+from tests.support import havoc, oracles
+from tests.support.players import play_while
+from tests.support.process_logs import log_faults
+from tests.support.waiting import eventually
+
+POOL = "transcontinental.ranked"
+PLAYERS = 7
+FIRST = ("scoring", "transcontinental", "matchmaking", "relay", "worker-0")
+SECOND = ("scoring-1", "transcontinental-1", "matchmaking-1", "relay-1", "worker-1")
+WORK = {
+    "scoring": ("promontory_tallies_total", {"outcome": "tallied"}),
+    "transcontinental": ("promontory_commands_total", {"outcome": "accepted"}),
+    "matchmaking": ("promontory_tickets_total", {"event": "assigned"}),
+    "relay": ("promontory_obligations_total", {"outcome": "published"}),
+    "worker": ("promontory_tasks_total", {"outcome": "done"}),
+}
+
+
+@pytest.mark.timeout(240)
+async def test_a_rolling_restart_under_load_fails_no_move(platform: Platform) -> None:
+    """[event_log R2] Every process drains, stops and comes again, twice; streams are taken up where they broke."""
+    journal = await play_while(_restart_all(platform, times=2), platform, pool=POOL, players=PLAYERS)
+    assert journal.failed == []
+    assert await oracles.faults(platform, journal, pool=POOL) == []
+    assert log_faults(platform.directory / "logs") == []
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("is_crash", [False, True], ids=["stopped", "killed"])
+async def test_matches_and_tickets_go_on_when_the_whole_platform_is_started_again(
+    platform: Platform, *, is_crash: bool
+) -> None:
+    """[event_log 2.7] All processes and the server end, in order or at once; the directory holds all that counts."""
+    journal = await play_while(_restart_whole(platform, is_crash=is_crash), platform, pool=POOL, players=PLAYERS)
+    assert await oracles.faults(platform, journal, pool=POOL) == []
+    assert log_faults(platform.directory / "logs") == []
+
+
+@pytest.mark.timeout(240)
+async def test_two_replicas_of_every_service_serve_the_same_matches(platform: Platform) -> None:
+    """[event_log 2.14] Players meet across replicas, and every replica has its share in the work."""
+    await havoc.add(platform, *SECOND)
+    working = eventually(lambda: _have_worked(platform), seconds=90)
+    journal = await play_while(working, platform, pool=POOL, players=PLAYERS, replicas=2)
+    assert journal.failed == []
+    assert await oracles.faults(platform, journal, pool=POOL) == []
+    assert log_faults(platform.directory / "logs") == []
+
+
+async def _restart_all(platform: Platform, *, times: int) -> None:
+    for name in times * FIRST:
+        await havoc.restart(platform, name)
+
+
+async def _restart_whole(platform: Platform, *, is_crash: bool) -> None:
+    await eventually(lambda: _in_flight(platform))
+    if is_crash:
+        havoc.kill(platform, *platform.processes, SERVER)
+    await asyncio.to_thread(platform.stop)
+    platform.start()  # in this thread, whose end would be the server's
+
+
+async def _in_flight(platform: Platform) -> bool:
+    found = await oracles.kept(platform.redis_url)
+    return len(found.open_matches) >= PLAYERS // 2
+
+
+async def _have_worked(platform: Platform) -> bool:
+    return all([await _has_worked(platform, name) for name in FIRST + SECOND])
+
+
+async def _has_worked(platform: Platform, name: str) -> bool:
+    metric, labels = WORK[name.partition("-")[0]]
+    return (await scrape([platform.ready[name].metrics])).total(metric, **labels) > 0
