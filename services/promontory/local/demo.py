@@ -26,6 +26,7 @@ from promontory.matchmaking.domain import Pool
 from promontory.matchmaking.pools import load_pools
 from promontory.rules.audit import audit, shipped_rulesets
 from promontory.runtime import clock
+from promontory.runtime.identity import Scope
 from promontory.runtime.settings import given
 
 DEMO_POOLS = Path(__file__).with_name("demo_pools.toml")
@@ -115,7 +116,7 @@ class Demonstration:
 
     def __init__(self, platform: Platform, options: Options, display: Display) -> None:
         self._platform, self._options, self._display = platform, options, display
-        house = platform.keys.service("demo", frozenset({"pool:house"}))
+        house = platform.keys.service("demo", frozenset({Scope.ENTER_HOUSE_BOT}))
         self._client = AsyncClient(platform.endpoints, token=house.token)
         connection = Connection(platform.endpoints, token=house.token, retry_seconds=RETRY_SECONDS, timing=Timing())
         self._queue = Remote(connection, MATCHMAKING)

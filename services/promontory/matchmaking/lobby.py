@@ -15,7 +15,7 @@ from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, pages
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
-from promontory.runtime.identity import Caller
+from promontory.runtime.identity import Caller, Scope
 
 CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
@@ -45,7 +45,7 @@ class Lobby:
 
     async def create(self, caller: Caller, wish: TableWish) -> Table:
         """Open a table with the caller in seat 0; the same wish again finds the same table."""
-        caller.require("match:play")
+        caller.require(Scope.PLAY)
         guest = checked_player(caller, wish.entropy)
         self._check(wish)
         table = Table(
@@ -72,7 +72,7 @@ class Lobby:
 
     async def join(self, caller: Caller, invite_code: str, entropy: bytes) -> Table:
         """Take the next free seat of the table with `invite_code`; the last one starts the match."""
-        caller.require("match:play")
+        caller.require(Scope.PLAY)
         guest = checked_player(caller, entropy)
         table = await self._tables.find_invited(invite_code.strip().upper())
         try:

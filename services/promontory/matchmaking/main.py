@@ -20,12 +20,12 @@ from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.matchmaking.rules_client import RulesClient
 from promontory.matchmaking.servicer import LobbyServicer, MatchmakingServicer
 from promontory.matchmaking.usecases import Queues
-from promontory.runtime.identity import ServiceIdentity, load_key
+from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.peers import Peer
 from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import MatchmakingSettings, targets
 
-SCOPES = frozenset({"match:create"})
+SCOPES = frozenset({Scope.CREATE_MATCH})
 
 
 async def main(settings: MatchmakingSettings) -> None:

@@ -22,7 +22,7 @@ from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
-from promontory.runtime.identity import Caller
+from promontory.runtime.identity import Caller, Scope
 
 RESEND_SECONDS = 5.0
 RETRY_LIMIT_SECONDS = 5
@@ -124,7 +124,7 @@ class Queues:
         found = await self._tickets.find(ticket)
         if found is None:
             raise Refusal(Kind.NOT_FOUND, "TICKET_NOT_FOUND", "no such ticket", metadata={"ticketId": ticket})
-        if caller.subject != found.entrant.player and "pool:house" not in caller.scopes:
+        if caller.subject != found.entrant.player and Scope.ENTER_HOUSE_BOT not in caller.scopes:
             text = "the ticket belongs to another player"
             raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", text, metadata={"ticketId": ticket})
         return found
@@ -148,11 +148,11 @@ class Queues:
 
 def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:
     if not wish.house_bot:
-        caller.require("pool:join")
+        caller.require(Scope.JOIN_POOL)
         if pool.bot(caller.subject):
             raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", "the player id belongs to a house bot")
         return checked_player(caller, wish.entropy)
-    caller.require("pool:house")
+    caller.require(Scope.ENTER_HOUSE_BOT)
     bot = pool.bot(wish.house_bot)
     if bot is None:
         raise malformed("house_bot", f"{pool.id} has no such house bot")

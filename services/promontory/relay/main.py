@@ -16,12 +16,12 @@ from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.rules_client import RulesClient
 from promontory.runtime import clock, server
 from promontory.runtime.broker import broker_url
-from promontory.runtime.identity import ServiceIdentity, load_key
+from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.settings import RelaySettings, SettingsError, targets
 
 log = structlog.get_logger()
 
-SCOPES = frozenset({"match:automatic"})
+SCOPES = frozenset({Scope.PLAY_AUTOMATICALLY})
 
 
 async def main(settings: RelaySettings) -> None:

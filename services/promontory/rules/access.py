@@ -5,12 +5,7 @@ from __future__ import annotations
 from promontory.games.kernel import Seat
 from promontory.rules.domain import Match, SeatSetup
 from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.identity import Caller
-
-PLAY = "match:play"
-PLAY_FOR_THE_HOUSE = "house:play"
-CREATE = "match:create"
-PLAY_AUTOMATICALLY = "match:automatic"
+from promontory.runtime.identity import Caller, Scope
 
 
 def seat_of(match: Match, seat: Seat) -> SeatSetup:
@@ -32,7 +27,7 @@ def require_seat(match: Match, seat: Seat, caller: Caller) -> None:
     if not is_holder:
         text = f"seat {seat} belongs to another player"
         raise Refusal(Kind.NOT_ALLOWED, "SEAT_NOT_YOURS", text, metadata={"seat": seat})
-    caller.require(PLAY_FOR_THE_HOUSE if setup.is_house_bot else PLAY)
+    caller.require(Scope.PLAY_FOR_THE_HOUSE if setup.is_house_bot else Scope.PLAY)
 
 
 def require_audience(match: Match, seat: Seat | None, caller: Caller) -> None:

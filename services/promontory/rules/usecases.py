@@ -25,7 +25,7 @@ from promontory.rules.ruleset import Ruleset
 from promontory.rules.validation import check_reached, check_setup
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.identity import Caller
+from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.pages import page_size, page_start, page_token, token_invalid
 
 MAX_PAGE = 500
@@ -79,7 +79,7 @@ class Referee:
 
     async def create(self, caller: Caller, request_id: str, setup: Setup) -> Match:
         """Return the match that `request_id` of `caller` names, created and dealt if there was none yet."""
-        caller.require(access.CREATE)
+        caller.require(Scope.CREATE_MATCH)
         check_setup(setup, self._ruleset.game, self._policies)
         match_id = match_id_for(self._ruleset.code, caller.subject, request_id, buckets=self._buckets)
         match, seed = self._new(match_id, setup)
@@ -157,7 +157,7 @@ class Referee:
 
         Returns the match's version, and whether a command was played.
         """
-        caller.require(access.PLAY_AUTOMATICALLY)
+        caller.require(Scope.PLAY_AUTOMATICALLY)
         match = await self._matches.recent(match_id)
         access.require_house_bot(match, seat)
         fingerprint = hashlib.sha256(f"{match_id}|automatic|{seat}|{since}".encode()).hexdigest()

@@ -12,6 +12,7 @@ import os
 import secrets
 from contextvars import ContextVar
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,27 @@ from promontory.runtime.forms import PLAYER_ID
 AUDIENCE = "promontory"
 PLAYERS = "promontory"
 SERVICES = "promontory-services"
-PLAYER_SCOPES = frozenset({"pool:join", "match:play", "history:read"})
-SERVICE_SCOPES = frozenset({"match:create", "match:automatic", "match:tally", "pool:house", "house:play"})
 MAX_TOKEN_CHARACTERS = 8192
 SERVICE_TOKEN_LIFE = timedelta(minutes=10)
 
 _caller: ContextVar[Caller] = ContextVar("caller")
+
+
+class Scope(StrEnum):
+    """What a token may be used for: the first three are players', the others only services'."""
+
+    JOIN_POOL = "pool:join"
+    PLAY = "match:play"
+    READ_HISTORY = "history:read"
+    CREATE_MATCH = "match:create"
+    PLAY_AUTOMATICALLY = "match:automatic"
+    TALLY_MATCH = "match:tally"
+    ENTER_HOUSE_BOT = "pool:house"
+    PLAY_FOR_THE_HOUSE = "house:play"
+
+
+PLAYER_SCOPES = frozenset[str]({Scope.JOIN_POOL, Scope.PLAY, Scope.READ_HISTORY})
+SERVICE_SCOPES = frozenset[str](Scope) - PLAYER_SCOPES
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -41,7 +57,7 @@ class Caller(msgspec.Struct, frozen=True):
     scopes: frozenset[str]
     service: bool = False
 
-    def require(self, scope: str) -> None:
+    def require(self, scope: Scope) -> None:
         """Raise the refusal `SCOPE_MISSING` unless the token has `scope`."""
         if scope not in self.scopes:
             text = f"the token lacks the scope {scope}"

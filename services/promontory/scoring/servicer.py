@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
-from promontory.runtime.identity import caller
+from promontory.runtime.identity import Scope, caller
 from promontory.runtime.rpc import Context
 from promontory.scoring.messages import change_message, rating_message, standing_message, step_message
 from promontory.scoring.usecases import Ratings, TallyMatch
@@ -17,7 +17,7 @@ class ScoringServicer:
 
     async def TallyMatch(self, request: pb.TallyMatchRequest, context: Context) -> pb.TallyMatchResponse:
         """Tally a closed match."""
-        caller().require("match:tally")
+        caller().require(Scope.TALLY_MATCH)
         tallied = await self._tally(request.match_id)
         return pb.TallyMatchResponse(tallied=tallied.fresh, changes=map(change_message, tallied.changes))
 

@@ -7,13 +7,13 @@ from typing import Any
 from celery import Celery
 
 from promontory.runtime.broker import broker_url, celery_settings
-from promontory.runtime.identity import ServiceIdentity, load_key
+from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.settings import WorkerSettings
 from promontory.workers.requests import AcknowledgedTask
 from promontory.workers.services import Services
 from promontory.workers.tasks import add_tasks
 
-SCOPES = frozenset({"house:play", "match:tally"})
+SCOPES = frozenset({Scope.PLAY_FOR_THE_HOUSE, Scope.TALLY_MATCH})
 TASK_SECONDS = 20
 """After so long a task is ended, where the pool can do that; shorter than a message's visibility timeout."""
 
