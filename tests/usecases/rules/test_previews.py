@@ -7,10 +7,11 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Rejected
 from promontory.games.transcontinental.commands import DrawCard, EndWork, PlayMeld, Resign
 from promontory.games.transcontinental.vocabulary import Source
-from promontory.rules.domain import Match
+from promontory.rules.domain import Match, judge
 from promontory.rules.presenter import Presenter
 from promontory.rules.usecases import Preview
 from promontory.runtime.errors import as_refusal, status
@@ -112,3 +113,25 @@ async def test_previews_and_refusals_tell_nothing_that_is_hidden(seed: int) -> N
         elsewhere = bench.replica()
         elsewhere.matches._keep(other)
         assert await told(bench, match, commands) == await told(elsewhere, match, commands)
+
+
+def refusal(match: Match, commands: tuple[object, ...]) -> bytes:
+    """Return all that the refusal of a submission tells, or nothing if it would be accepted."""
+    try:
+        judge(ruleset().game, match.state, commands, BlindDraws())
+    except Rejected as rejected:
+        refused: bytes = status(as_refusal(rejected)).SerializeToString(deterministic=True)
+        return refused
+    return b""
+
+
+@pytest.mark.parametrize("seed", range(20, 26))
+async def test_submissions_are_refused_for_nothing_that_is_hidden(seed: int) -> None:
+    """[fairness 3] Two worlds that differ only in hidden cards refuse the same, for what is refused is not drawn."""
+    random, bench = seeded(seed), Bench()
+    match = await bench.play(await bench.create(request_id=str(seed)), until=random.randint(1, 90))
+    for _ in range(30):
+        commands = tried(match, random)
+        seat = ruleset().game.seat_of(commands[0])
+        other = replace(match, state=another_world(match.state, seat, random))
+        assert refusal(match, commands) == refusal(other, commands)
