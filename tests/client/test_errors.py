@@ -26,7 +26,7 @@ CLASSES = [
     (Kind.CONFLICT, promontory.Aborted),
     (Kind.TOO_MANY, promontory.ResourceExhausted),
     (Kind.UNAVAILABLE, promontory.Unavailable),
-    (Kind.UNKNOWN, promontory.Unimplemented),
+    (Kind.NO_SUCH_METHOD, promontory.Unimplemented),
     (Kind.FAULT, promontory.Internal),
 ]
 

@@ -31,7 +31,7 @@ class Kind(Enum):
     CONFLICT = grpc.StatusCode.ABORTED
     TOO_MANY = grpc.StatusCode.RESOURCE_EXHAUSTED
     UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
-    UNKNOWN = grpc.StatusCode.UNIMPLEMENTED
+    NO_SUCH_METHOD = grpc.StatusCode.UNIMPLEMENTED
     FAULT = grpc.StatusCode.INTERNAL
 
 

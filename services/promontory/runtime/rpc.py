@@ -165,7 +165,7 @@ def no_message() -> Refusal:
 
 def method_unknown() -> Refusal:
     """Return the refusal of a call that nothing here answers."""
-    return Refusal(Kind.UNKNOWN, "METHOD_UNKNOWN", "the server has no such method")
+    return Refusal(Kind.NO_SUCH_METHOD, "METHOD_UNKNOWN", "the server has no such method")
 
 
 async def abort(context: Context, refusal: Refusal) -> None:
