@@ -133,7 +133,7 @@ async def matchmaking_served(
         settings, {pool.id: pool for pool in pools}, server, rules={"transcontinental": rules}, scoring=scoring
     )
     async with AsyncExitStack() as stack:
-        for closing in (connections.aclose, rules.close, scoring.close):
+        for closing in (connections.aclose, rules.aclose, scoring.aclose):
             stack.push_async_callback(closing)
         address = await stack.enter_async_context(served(service.servicers, keys))
         stack.push_async_callback(cancel, [asyncio.create_task(each) for each in service.beside])

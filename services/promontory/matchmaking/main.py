@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import AsyncExitStack
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
@@ -35,16 +35,16 @@ async def main(settings: MatchmakingSettings) -> None:
     """
     addresses = targets(settings.rules_targets)
     pools = served_pools(load_pools(settings.pools_file), frozenset(addresses))
-    connections = connect(settings.redis_url)
-    server = Server(connections.commands, blocking=connections.blocking)
-    await check_policy(connections.commands, require_aof=settings.require_aof)
-    await server.start()
-    identity = ServiceIdentity(load_key(settings.service_key_file), "matchmaking", SCOPES)
-    peers = {game: Peer(target, identity) for game, target in addresses.items()}
-    scoring = Peer(settings.scoring_target, identity)
-    service = build(settings, pools, server, rules=peers, scoring=scoring)
-    closing = [*(peer.close for peer in peers.values()), scoring.close, connections.aclose]
-    await serve(replace(service, close=closing), settings)
+    async with connect(settings.redis_url) as connections, AsyncExitStack() as stack:
+        await check_policy(connections.commands, require_aof=settings.require_aof)
+        server = Server(connections.commands, blocking=connections.blocking)
+        await server.start()
+        identity = ServiceIdentity(load_key(settings.service_key_file), "matchmaking", SCOPES)
+        rules = {game: Peer(target, identity) for game, target in addresses.items()}
+        scoring = Peer(settings.scoring_target, identity)
+        for peer in (*rules.values(), scoring):
+            stack.push_async_callback(peer.aclose)
+        await serve(build(settings, pools, server, rules=rules, scoring=scoring), settings)
 
 
 def build(

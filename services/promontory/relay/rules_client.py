@@ -41,4 +41,4 @@ class RulesClient:
     async def aclose(self) -> None:
         """Close the channels."""
         for peer in self._peers.values():
-            await peer.close()
+            await peer.aclose()

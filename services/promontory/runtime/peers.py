@@ -26,7 +26,7 @@ class Peer:
         """Return the keyword arguments of one call: identity and deadline."""
         return {"metadata": (("authorization", f"Bearer {self._identity.token()}"),), "timeout": CALL_SECONDS}
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the channel."""
         await self.channel.close(None)
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +45,14 @@ class Ready(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """What a process serves: the servicer of each gRPC service, what runs beside them, and what ends them.
+    """What a process serves: the servicer of each gRPC service, what runs beside them, and what ends the open streams.
 
-    `drain` ends the open streams; `close` gives back connections after the last call; `beside` runs until cancelled.
+    `beside` runs until cancelled, which is after the last call; `drain` is called before it.
     """
 
     servicers: Sequence[tuple[ServiceDescriptor, object]]
     beside: Sequence[Coroutine[Any, Any, None]] = ()
-    drain: Sequence[Hook] = field(default_factory=tuple)
-    close: Sequence[Hook] = field(default_factory=tuple)
+    drain: Sequence[Hook] = ()
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -86,10 +85,10 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     log.info("server_draining")
     with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
         await health_servicer.enter_graceful_shutdown()
-        await _each(service.drain)
+        for hook in service.drain:
+            await hook()
         await server.stop(settings.drain_seconds)
         await cancel(tasks)
-        await _each(service.close)
     log.info("server_stopped")
     for task in ended:
         task.result()
@@ -183,11 +182,6 @@ async def _never_silent(coroutine: Coroutine[Any, Any, None]) -> None:
         log.exception("background_failed")
         os.kill(os.getpid(), signal.SIGTERM)
         raise
-
-
-async def _each(hooks: Sequence[Hook]) -> None:
-    for hook in hooks:
-        await hook()
 
 
 async def cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
