@@ -1,0 +1,140 @@
+"""`python -m tests.golden.record [NAME...]`: record matches of the recipes for good, all that are missing by default.
+
+A recorded match is never written again, because every later version must replay it to the same result: a rule that
+changes gets a new rules version, and a new recipe. To add a match, add a recipe under a new name, run this, and look at
+what it wrote: `promontory audit tests/golden/transcontinental/NAME.jsonl`.
+
+The matches are played by the real rules service, over gRPC, on a log in memory. Seeds, keys, times and ids follow from
+the recipe's name: recording it again elsewhere gives the same bytes, as long as rules and policies are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import grpc
+import structlog
+
+from promontory.codec.transcontinental import CODEC
+from promontory.eventlog.memory import MemoryEventLog
+from promontory.rules.main import compose
+from promontory.rules.seal import create_seal_key
+from promontory.runtime import clock
+from promontory.runtime.settings import RulesSettings
+from tests.golden.recipes import RECIPES, Recipe
+from tests.support.refereeing import ruleset
+from tests.support.rules_servers import Client, as_platform, as_player
+from tests.support.serving import Keys, create_keys, served
+
+DIRECTORY = Path(__file__).parent / "transcontinental"
+FIRST_MS = 1_767_225_600_000  # 2026-01-01
+MS_BETWEEN_SUBMISSIONS = 2_500
+
+
+class Time:
+    """The log's time, in ms since the epoch: it goes on only when it is told to."""
+
+    def __init__(self) -> None:
+        self._now_ms = FIRST_MS
+
+    def __call__(self) -> int:
+        return self._now_ms
+
+    def go_on(self) -> None:
+        """Let the time pass that lies between two submissions."""
+        self._now_ms += MS_BETWEEN_SUBMISSIONS
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Make this the time of the processes in this one."""
+        with patch.object(clock, "now_ms", self):
+            yield
+
+
+class Table:
+    """One recipe being played."""
+
+    def __init__(self, name: str, channel: grpc.aio.Channel, keys: Keys, time: Time) -> None:
+        self.recipe: Recipe = RECIPES[name]
+        self._name, self._random, self._time = name, Random(name), time
+        self._platform = Client(channel, as_platform(keys))
+        self._clients = [
+            self._platform if seat.is_house_bot else Client(channel, as_player(keys, seat.player_id))
+            for seat in self.recipe.setup.seats
+        ]
+        self._automatic = self.recipe.automatic
+
+    async def play(self) -> bytes:
+        """Play the match to its end, and return its audit file."""
+        match_id = await self._platform.create(f"golden {self._name}", self.recipe.setup)
+        match = (await self._platform.call("GetMatch", match_id=match_id)).match
+        while not match.HasField("outcome"):
+            self._time.go_on()
+            await self._submit(match, match.seats_to_act[0])
+            match = (await self._platform.call("GetMatch", match_id=match_id)).match
+        return await self._clients[1].export(match_id)
+
+    async def _submit(self, match: Any, seat: int) -> None:
+        request_id = f"golden-{match.version}"
+        if self._automatic and self.recipe.setup.seats[seat].is_house_bot:
+            self._automatic -= 1
+            await self._platform.call(
+                "PlayAutomatically",
+                match_id=match.match_id,
+                seat=seat,
+                since_version=match.version,
+                request_id=request_id,
+            )
+        else:
+            client = self._clients[seat]
+            answer = await client.call("GetMatch", match_id=match.match_id, seat=seat)
+            commands = self.recipe.seats[seat](CODEC.decode_view(answer.view), self._random)
+            await client.submit(match.match_id, *commands, request_id=request_id, expected=match.version)
+
+
+async def recorded(name: str, directory: Path) -> bytes:
+    """Return the audit file of the match of the recipe called `name`; its keys get into `directory`."""
+    keys, time = create_keys(directory), Time()
+    with time.standing(), patch.object(secrets, "token_bytes", lambda size=32: _bytes(f"seal {name}", size)):
+        create_seal_key(directory / "seal.key")
+        settings = RulesSettings(seal_key_file=directory / "seal.key")
+        service = compose(ruleset(), MemoryEventLog(clock=time), settings, seed=lambda: _bytes(name, 32))
+        async with served(service.servicers, keys) as address, grpc.aio.insecure_channel(address) as channel:
+            raw = await Table(name, channel, keys, time).play()
+    for coroutine in service.beside:
+        coroutine.close()
+    return raw
+
+
+def _bytes(name: str, size: int) -> bytes:
+    return hashlib.shake_256(f"promontory golden {name}".encode()).digest(size)
+
+
+def main(names: list[str]) -> None:
+    """Record the matches called `names`, or all that are missing. Raises `FileExistsError` for one that is there."""
+    for name in names or [name for name in RECIPES if not file_of(name).exists()]:
+        with file_of(name).open("xb") as file, tempfile.TemporaryDirectory() as directory:
+            raw = asyncio.run(recorded(name, Path(directory)))
+            file.write(raw)
+        sys.stdout.write(f"{file.name}: {len(raw)} bytes\n")
+
+
+def file_of(name: str) -> Path:
+    """Return the file of the match called `name`."""
+    return DIRECTORY / f"{name}.jsonl"
+
+
+if __name__ == "__main__":
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    main(sys.argv[1:])
