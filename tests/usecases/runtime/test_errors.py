@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from typing import Any
 
 import grpc
@@ -10,15 +11,14 @@ import pytest
 from google.rpc import code_pb2, error_details_pb2
 
 from promontory.api.match.v1.errors_pb2 import ErrorReason
-from promontory.api.transcontinental.v1.errors_pb2 import RefusalReason
 from promontory.eventlog import port as log
 from promontory.games.kernel import Rejected
 from promontory.rules.ports import SealBroken
 from promontory.runtime.errors import MAX_FIELDS, MAX_VALUE_BYTES, Kind, Refusal, as_refusal, malformed, status
-from tests.house.source import MODULES, tree_of
+from tests.house.source import MODULES, PACKAGE, tree_of
 
 SHARED = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.DESCRIPTOR.values_by_name}
-OF_GAMES = {name.removeprefix("REFUSAL_REASON_") for name in RefusalReason.DESCRIPTOR.values_by_name}
+GAMES = sorted(file.parts[-3] for file in (PACKAGE / "api").glob("*/v1/errors_pb2.py") if file.parts[-3] != "match")
 RAISERS = {"Refusal": 1, "Rejected": 0}
 """What takes a reason, and as which of its arguments."""
 
@@ -111,6 +111,12 @@ def test_a_status_always_fits_the_metadata_it_travels_in(text: str) -> None:
     assert len(bad_request.value) <= MAX_FIELDS * (2 * MAX_VALUE_BYTES + 10)
 
 
+def reasons_of(game: str) -> set[str]:
+    """Return the reasons that are the game's own."""
+    reasons = import_module(f"promontory.api.{game}.v1.errors_pb2").RefusalReason
+    return {name.removeprefix("REFUSAL_REASON_") for name in reasons.DESCRIPTOR.values_by_name}
+
+
 def reasons_in(module: str) -> list[tuple[str, str]]:
     """Return what raises or returns a refusal in `module`, with its reason, where that is a literal."""
     calls = [
@@ -122,8 +128,9 @@ def reasons_in(module: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_reason_in_the_code_is_listed_in_the_protos(module: str) -> None:
-    """[style 7] Listed once: `ErrorReason` for what all services share, `RefusalReason` for what a game refuses."""
-    listed = {"Refusal": SHARED, "Rejected": SHARED | OF_GAMES}
+    """[style 7] Listed once: `ErrorReason` for what all services share, a game's `RefusalReason` for what it refuses."""
+    own = set[str]().union(*(reasons_of(game) for game in GAMES if module.startswith(f"games/{game}/")))
+    listed = {"Refusal": SHARED, "Rejected": SHARED | own}
     assert [reason for name, reason in reasons_in(module) if reason not in listed[name]] == []
 
 
@@ -135,6 +142,7 @@ def test_the_code_is_really_searched() -> None:
     assert sum(len(reasons_in(module)) for module in MODULES) > 40
 
 
-def test_no_reason_is_listed_twice() -> None:
+@pytest.mark.parametrize("game", GAMES)
+def test_no_reason_is_listed_twice(game: str) -> None:
     """What all games share is not repeated by one."""
-    assert {"UNSPECIFIED"} == SHARED & OF_GAMES
+    assert {"UNSPECIFIED"} == SHARED & reasons_of(game)
