@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
 from typing import Any
 
 import grpc
@@ -27,7 +26,7 @@ from promontory.runtime.identity import caller
 from promontory.runtime.peers import Peer
 from promontory.runtime.server import cancel
 from promontory.runtime.settings import MatchmakingSettings
-from tests.support.serving import Keys, Metadata, served
+from tests.support.serving import Keys, served
 
 GAME_SERVICE = game_pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
 SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringService"]
@@ -140,9 +139,3 @@ async def matchmaking_served(
         for draining in service.drain:
             stack.push_async_callback(draining)
         yield replica_at(await stack.enter_async_context(grpc.aio.insecure_channel(address)))
-
-
-def as_player(keys: Keys, player: str) -> Metadata:
-    """Return the metadata of a call of `player`, who may do what players may."""
-    token = keys.players.mint(player, frozenset({"pool:join", "match:play"}), life=timedelta(minutes=5))
-    return (("authorization", f"Bearer {token}"),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +120,7 @@ class Client:
 
 def as_player(keys: Keys, name: str, *scopes: str) -> Metadata:
     """Return the identity of a player who may play and no more, unless `scopes` are given."""
-    token = keys.players.mint(name, frozenset(scopes or {"match:play"}), life=timedelta(minutes=5))
-    return (("authorization", f"Bearer {token}"),)
+    return keys.as_player(name, *(scopes or ("match:play",)))
 
 
 def as_platform(keys: Keys) -> Metadata:

@@ -13,6 +13,7 @@ import msgspec
 from google.protobuf.descriptor import ServiceDescriptor
 
 from promontory.runtime.identity import (
+    PLAYER_SCOPES,
     PLAYERS,
     SERVICE_SCOPES,
     SERVICES,
@@ -24,6 +25,7 @@ from promontory.runtime.identity import (
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 
 Metadata = tuple[tuple[str, str], ...]
+TOKEN_LIFE = timedelta(minutes=5)
 
 
 class Keys(msgspec.Struct, frozen=True):
@@ -44,11 +46,11 @@ class Keys(msgspec.Struct, frozen=True):
 
     def as_service(self, *scopes: str) -> Metadata:
         """Return the metadata of a service's call with `scopes`."""
-        return _bearer(self.services.mint("service:test", frozenset(scopes), life=timedelta(minutes=1)))
+        return _bearer(self.services.mint("service:test", frozenset(scopes), life=TOKEN_LIFE))
 
-    def as_player(self, player_id: str) -> Metadata:
-        """Return the metadata of a player's call."""
-        return _bearer(self.players.mint(player_id, frozenset({"history:read"}), life=timedelta(minutes=1)))
+    def as_player(self, player_id: str, *scopes: str) -> Metadata:
+        """Return the metadata of a call of a player, who may do what players may unless `scopes` are given."""
+        return _bearer(self.players.mint(player_id, frozenset(scopes) or PLAYER_SCOPES, life=TOKEN_LIFE))
 
 
 def create_keys(directory: Path) -> Keys:

@@ -18,7 +18,7 @@ from promontory.matchmaking.pools import PoolsError
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import POOL, pool
-from tests.support.matchmaking_processes import Peers, Replica, as_player, matchmaking_served, replica_at
+from tests.support.matchmaking_processes import Peers, Replica, matchmaking_served, replica_at
 from tests.support.serving import Keys
 
 PLAYERS = ("ann", "bob")
@@ -44,13 +44,13 @@ def process(settings: MatchmakingSettings, peers: Peers, keys: Keys, tmp_path: P
 async def ticket_of(replica: Replica, keys: Keys, player: str) -> pb.Ticket:
     """Enter `player`; again, and the ticket is found again."""
     request = pb.CreateTicketRequest(request_id="one", pool=POOL)
-    return (await replica.tickets.CreateTicket(request, metadata=as_player(keys, player))).ticket
+    return (await replica.tickets.CreateTicket(request, metadata=keys.as_player(player))).ticket
 
 
 async def match_of(replica: Replica, keys: Keys, player: str) -> str:
     """Return the match that `player`'s ticket gets."""
     request = pb.WatchTicketRequest(ticket_id=(await ticket_of(replica, keys, player)).ticket_id)
-    watch = replica.tickets.WatchTicket(request, metadata=as_player(keys, player), timeout=20)
+    watch = replica.tickets.WatchTicket(request, metadata=keys.as_player(player), timeout=20)
     return [response.ticket.assignment.match_id async for response in watch][-1]
 
 
@@ -79,7 +79,7 @@ async def test_a_stopped_process_ends_at_once_and_in_peace(process: ChildProcess
     async with grpc.aio.insecure_channel(address) as channel:
         ticket = await ticket_of(replica_at(channel), keys, "ann")
         watch = replica_at(channel).tickets.WatchTicket(
-            pb.WatchTicketRequest(ticket_id=ticket.ticket_id), metadata=as_player(keys, "ann")
+            pb.WatchTicketRequest(ticket_id=ticket.ticket_id), metadata=keys.as_player("ann")
         )
         await anext(aiter(watch))
         process.terminate()

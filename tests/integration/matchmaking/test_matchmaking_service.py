@@ -15,7 +15,7 @@ from promontory.matchmaking.domain import Window
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import POOL, SERVICE, house_bots, pool
-from tests.support.matchmaking_processes import Peers, Replica, as_player, matchmaking_served
+from tests.support.matchmaking_processes import Peers, Replica, matchmaking_served
 from tests.support.serving import Keys, reason_of
 from tests.support.waiting import eventually
 
@@ -40,19 +40,19 @@ async def other_replica(settings: MatchmakingSettings, peers: Peers, keys: Keys)
 
 async def enter(replica: Replica, keys: Keys, player: str, *, pool: str = POOL) -> pb.Ticket:
     request = pb.CreateTicketRequest(request_id="one", pool=pool, client_entropy=player.encode())
-    response = await replica.tickets.CreateTicket(request, metadata=as_player(keys, player))
+    response = await replica.tickets.CreateTicket(request, metadata=keys.as_player(player))
     return response.ticket
 
 
 async def watch_to_the_end(replica: Replica, keys: Keys, ticket: pb.Ticket) -> pb.Ticket:
     request = pb.WatchTicketRequest(ticket_id=ticket.ticket_id)
-    watch = replica.tickets.WatchTicket(request, metadata=as_player(keys, ticket.player_id), timeout=20)
+    watch = replica.tickets.WatchTicket(request, metadata=keys.as_player(ticket.player_id), timeout=20)
     return [response.ticket async for response in watch][-1]
 
 
 async def get(replica: Replica, keys: Keys, ticket: pb.Ticket) -> pb.Ticket:
     request = pb.GetTicketRequest(ticket_id=ticket.ticket_id)
-    response = await replica.tickets.GetTicket(request, metadata=as_player(keys, ticket.player_id))
+    response = await replica.tickets.GetTicket(request, metadata=keys.as_player(ticket.player_id))
     return response.ticket
 
 
@@ -113,7 +113,7 @@ async def test_a_claimed_ticket_says_that_its_match_is_being_created(
     assert (proposed.state, proposed.waiting.reason) == (pb.TICKET_STATE_PROPOSED, pb.WAIT_REASON_CREATING_MATCH)
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await replica.tickets.CancelTicket(
-            pb.CancelTicketRequest(ticket_id=ann.ticket_id), metadata=as_player(keys, "ann")
+            pb.CancelTicketRequest(ticket_id=ann.ticket_id), metadata=keys.as_player("ann")
         )
     peers.rules.open.set()
     assert reason_of(refused.value) == "TICKET_NOT_WAITING"
@@ -148,7 +148,7 @@ async def test_a_cancelled_ticket_ends_its_watch(replica: Replica, keys: Keys) -
     ann = await enter(replica, keys, "ann")
     watching = asyncio.ensure_future(watch_to_the_end(replica, keys, ann))
     request = pb.CancelTicketRequest(ticket_id=ann.ticket_id)
-    await replica.tickets.CancelTicket(request, metadata=as_player(keys, "ann"))
+    await replica.tickets.CancelTicket(request, metadata=keys.as_player("ann"))
     assert (await watching).state == pb.TICKET_STATE_CANCELLED
 
 
@@ -203,7 +203,7 @@ async def test_without_scoring_a_ranked_ticket_is_refused_as_unavailable(
 
 async def test_pools_are_listed_with_who_waits(replica: Replica, keys: Keys) -> None:
     await enter(replica, keys, "ann", pool="narrow")
-    response = await replica.tickets.ListPools(pb.ListPoolsRequest(), metadata=as_player(keys, "ann"))
+    response = await replica.tickets.ListPools(pb.ListPoolsRequest(), metadata=keys.as_player("ann"))
     assert [(found.pool, found.waiting) for found in response.pools] == [(POOL, 0), ("housed", 0), ("narrow", 1)]
     assert [found.HasField("house_bots_after") for found in response.pools] == [False, True, False]
 
@@ -211,7 +211,7 @@ async def test_pools_are_listed_with_who_waits(replica: Replica, keys: Keys) -> 
 async def test_two_friends_meet_at_a_private_table_across_replicas(
     replica: Replica, other_replica: Replica, keys: Keys
 ) -> None:
-    ann, bob = as_player(keys, "ann"), as_player(keys, "bob")
+    ann, bob = keys.as_player("ann"), keys.as_player("bob")
     request = lobby_pb.CreateTableRequest(request_id="one", game="transcontinental", seats=2)
     table = (await replica.tables.CreateTable(request, metadata=ann)).table
     joining = lobby_pb.JoinTableRequest(invite_code=table.invite_code)
@@ -226,7 +226,7 @@ async def test_two_friends_meet_at_a_private_table_across_replicas(
 async def test_a_matcher_completes_a_full_table_that_nobody_asks_for(
     replica: Replica, peers: Peers, keys: Keys
 ) -> None:
-    ann, bob = as_player(keys, "ann"), as_player(keys, "bob")
+    ann, bob = keys.as_player("ann"), keys.as_player("bob")
     request = lobby_pb.CreateTableRequest(request_id="one", game="transcontinental", seats=2)
     table = (await replica.tables.CreateTable(request, metadata=ann)).table
     peers.rules.fault = Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", "down")
