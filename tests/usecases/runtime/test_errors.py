@@ -128,7 +128,7 @@ def reasons_in(module: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_reason_in_the_code_is_listed_in_the_protos(module: str) -> None:
-    """[style 7] Listed once: `ErrorReason` for what all services share, a game's `RefusalReason` for what it refuses."""
+    """[style 7] `ErrorReason` lists what all services share, a game's `RefusalReason` what it refuses."""
     own = set[str]().union(*(reasons_of(game) for game in GAMES if module.startswith(f"games/{game}/")))
     listed = {"Refusal": SHARED, "Rejected": SHARED | own}
     assert [reason for name, reason in reasons_in(module) if reason not in listed[name]] == []
