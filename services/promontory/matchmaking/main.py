@@ -20,6 +20,7 @@ from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.matchmaking.rules_client import RulesClient
 from promontory.matchmaking.servicer import LobbyServicer, MatchmakingServicer
 from promontory.matchmaking.usecases import Queues
+from promontory.runtime.allowance import Allowance
 from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.peers import Peer
 from promontory.runtime.server import Service, serve
@@ -63,10 +64,11 @@ def build(
     queues = Queues(pools, tickets, ratings=ratings, changes=changes, most_open=settings.max_open_tickets)
     seats = {game: registry.game(game).seats for game in rules}
     lobby = Lobby(tables, creation, seats=seats, lease_seconds=lease_seconds)
+    allowance = Allowance(settings.max_creations_per_minute)
     return Service(
         servicers=[
-            (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues)),
-            (lobby_pb.DESCRIPTOR.services_by_name["LobbyService"], LobbyServicer(lobby)),
+            (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues, allowance)),
+            (lobby_pb.DESCRIPTOR.services_by_name["LobbyService"], LobbyServicer(lobby, allowance)),
         ],
         beside=[changes.run(), matcher.run(), matcher.run_recovery(), bots.run()],
         drain=[changes.close, matcher.drain],

@@ -9,6 +9,7 @@ from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.matchmaking.lobby import Lobby, TableWish
 from promontory.matchmaking.messages import entry_message, pool_message, table_message, ticket_message
 from promontory.matchmaking.usecases import Queues, Wish
+from promontory.runtime.allowance import Allowance
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
 
@@ -16,8 +17,8 @@ from promontory.runtime.rpc import Context
 class MatchmakingServicer:
     """`promontory.api.matchmaking.v1.MatchmakingService`."""
 
-    def __init__(self, queues: Queues) -> None:
-        self._queues = queues
+    def __init__(self, queues: Queues, allowance: Allowance) -> None:
+        self._queues, self._allowance = queues, allowance
 
     async def ListPools(self, request: pb.ListPoolsRequest, context: Context) -> pb.ListPoolsResponse:
         """List the pools."""
@@ -25,6 +26,7 @@ class MatchmakingServicer:
 
     async def CreateTicket(self, request: pb.CreateTicketRequest, context: Context) -> pb.CreateTicketResponse:
         """Enter the caller, or a house bot, into a queue."""
+        self._allowance.spend(caller())
         wish = Wish(
             request_id=request.request_id,
             pool=request.pool,
@@ -52,11 +54,12 @@ class MatchmakingServicer:
 class LobbyServicer:
     """`promontory.api.lobby.v1.LobbyService`."""
 
-    def __init__(self, lobby: Lobby) -> None:
-        self._lobby = lobby
+    def __init__(self, lobby: Lobby, allowance: Allowance) -> None:
+        self._lobby, self._allowance = lobby, allowance
 
     async def CreateTable(self, request: lobby_pb.CreateTableRequest, context: Context) -> lobby_pb.CreateTableResponse:
         """Open a table."""
+        self._allowance.spend(caller())
         wish = TableWish(
             request_id=request.request_id,
             game=request.game,
@@ -68,6 +71,7 @@ class LobbyServicer:
 
     async def JoinTable(self, request: lobby_pb.JoinTableRequest, context: Context) -> lobby_pb.JoinTableResponse:
         """Take a seat of a table."""
+        self._allowance.spend(caller())
         table = await self._lobby.join(caller(), request.invite_code, request.client_entropy)
         return lobby_pb.JoinTableResponse(table=table_message(table))
 

@@ -15,7 +15,8 @@ from tests.support.hostile import Attacker
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """Every process, with the shipped pools."""
-    settings = {"PROMONTORY_DRAIN_SECONDS": "2", "PROMONTORY_MAX_STREAMS_PER_PLAYER": "20"}
+    limits = {"PROMONTORY_MAX_STREAMS_PER_PLAYER": "20", "PROMONTORY_MAX_CREATIONS_PER_MINUTE": "40"}
+    settings = {"PROMONTORY_DRAIN_SECONDS": "2", **limits}
     with Platform(tmp_path_factory.mktemp("platform"), settings=settings) as running:
         yield running
 

@@ -16,7 +16,7 @@ from tests.support.serving import reason_of
 from tests.support.waiting import eventually
 
 WATCH = "/promontory.api.transcontinental.v1.TranscontinentalService/WatchMatch"
-LIMIT = 20
+LIMIT, CREATIONS = 20, 40
 SERVICES = ["transcontinental", "matchmaking", "scoring"]
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
@@ -70,6 +70,17 @@ async def test_streams_that_were_cut_count_no_longer(attacker: Attacker, match_i
     """Who has closed some may open others."""
     assert await all_open(attacker, match_id)
     await eventually(lambda: all_open(attacker, match_id))
+
+
+async def test_a_player_opens_so_many_tables_in_a_minute_and_no_more(attacker: Attacker) -> None:
+    """[event_log 5.2] What is left behind has a limit for each player, and others have theirs."""
+    table = {"game": "transcontinental", "seats": 2}
+    spammer, ends = attacker.player("spammer"), []
+    for number in range(CREATIONS):
+        ends.append((await attacker.call("lobby.CreateTable", spammer, request_id=f"{number}", **table)).table.table_id)
+    refused = await attacker.refused("lobby.CreateTable", spammer, request_id="one more", **table)
+    assert (len(set(ends)), refused.code, refused.reason) == (CREATIONS, "RESOURCE_EXHAUSTED", "LIMIT_REACHED")
+    await attacker.call("lobby.CreateTable", attacker.player("honest"), request_id="first", **table)
 
 
 async def test_calls_that_never_send_a_request_keep_nobody_waiting(attacker: Attacker, match_id: str) -> None:

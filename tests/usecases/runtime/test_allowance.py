@@ -1,0 +1,91 @@
+"""What each player may do in a minute."""
+
+from __future__ import annotations
+
+import pytest
+
+from promontory.runtime import clock
+from promontory.runtime.allowance import REMEMBERED, Allowance
+from promontory.runtime.errors import Refusal
+from promontory.runtime.identity import Caller
+
+ADA, BEN = Caller("ada", frozenset()), Caller("ben", frozenset())
+RELAY = Caller("service:relay", frozenset(), service=True)
+
+
+class Hours:
+    """A clock that stands still unless it is moved."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def hours(monkeypatch: pytest.MonkeyPatch) -> Hours:
+    """The time, in the test's hands."""
+    found = Hours()
+    monkeypatch.setattr(clock, "monotonic", found)
+    return found
+
+
+def spend(allowance: Allowance, who: Caller, times: int) -> None:
+    for _ in range(times):
+        allowance.spend(who)
+
+
+def test_all_of_it_may_be_spent_at_once_and_no_more(hours: Hours) -> None:
+    """[LIMIT_REACHED] The refusal tells the limit, and how long to wait for the next one."""
+    allowance = Allowance(30)
+    spend(allowance, ADA, 30)
+    with pytest.raises(Refusal) as refused:
+        allowance.spend(ADA)
+    assert (refused.value.reason, refused.value.metadata) == ("LIMIT_REACHED", {"limit": 30, "retrySeconds": 2})
+
+
+def test_it_comes_back_with_time(hours: Hours) -> None:
+    """After as long as the refusal says there is one again, after a minute all."""
+    allowance = Allowance(30)
+    spend(allowance, ADA, 30)
+    hours.seconds += 2
+    allowance.spend(ADA)
+    hours.seconds += 60
+    spend(allowance, ADA, 30)
+    with pytest.raises(Refusal):
+        allowance.spend(ADA)
+
+
+def test_a_refused_attempt_costs_nothing(hours: Hours) -> None:
+    """Who asks again and again waits no longer for it."""
+    allowance = Allowance(1)
+    allowance.spend(ADA)
+    hours.seconds += 59
+    with pytest.raises(Refusal):
+        allowance.spend(ADA)
+    hours.seconds += 1
+    allowance.spend(ADA)
+
+
+def test_everybody_has_their_own(hours: Hours) -> None:
+    """One player's flood takes nothing from another."""
+    allowance = Allowance(1)
+    allowance.spend(ADA)
+    allowance.spend(BEN)
+
+
+def test_services_go_uncounted(hours: Hours) -> None:
+    """The platform does not stop itself."""
+    spend(Allowance(1), RELAY, 5)
+
+
+def test_players_whose_allowance_is_whole_are_forgotten(hours: Hours) -> None:
+    """However many players come and go, little is remembered."""
+    allowance = Allowance(60)
+    spend(allowance, ADA, 60)
+    for number in range(REMEMBERED):
+        allowance.spend(Caller(f"p{number}", frozenset()))
+    hours.seconds += 1.5
+    allowance.spend(BEN)
+    assert len(allowance._whole_at) == 2
