@@ -198,7 +198,7 @@ def _run_audit(arguments: argparse.Namespace) -> int:
 
 def _token(commands: Parsers) -> None:
     token = _command(commands, "token", _run_token, "Mint a player's token with the development key.")
-    token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, `_`, `-`, `.`")
+    token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, _, -, ., :")
     token.add_argument("--hours", type=float, default=24, help="how long it is good (default: %(default)s)")
     _data_option(token)
 

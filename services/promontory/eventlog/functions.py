@@ -8,7 +8,6 @@ source's SHA-256. So each process calls exactly the code it was written for, wha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
@@ -90,17 +89,6 @@ async def verify_library(client: Redis, library: Library) -> None:
         raise LibraryMissing(library.title) from error
 
 
-async def loaded_libraries(client: Redis) -> Sequence[str]:
-    """Return the names of all libraries the server has, sorted."""
-    listed = await client.execute_command("FUNCTION", "LIST")
-    return sorted(_library_name(entry) for entry in listed)
-
-
 def is_missing_function(error: ResponseError) -> bool:
     """Tell whether `error` says that a called function is not loaded."""
     return "function not found" in str(error).lower()
-
-
-def _library_name(entry: Sequence[bytes]) -> str:
-    fields = dict(zip(entry[::2], entry[1::2], strict=True))
-    return fields[b"library_name"].decode()

@@ -1,1 +1,1 @@
-"""The whole platform on one machine: its processes, its demonstration."""
+"""The whole platform on one machine: its processes, its demonstration; and operators' tools."""

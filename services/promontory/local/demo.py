@@ -33,7 +33,6 @@ DEMO_POOLS = Path(__file__).with_name("demo_pools.toml")
 MATCH_SECONDS = 120
 TALLY_SECONDS = 30
 WATCH_SECONDS = 0.5
-LEADERBOARD_SIZE = 20
 
 
 class Options(msgspec.Struct, frozen=True):
