@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 from google.protobuf.descriptor import ServiceDescriptor
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from promontory.codec.mapping import StructMapping, kinds_of, options_of
 from promontory.codec.port import Undecodable
+from promontory.codec.stored import canonical, parse
 
 Upcast = tuple[type[Message], Callable[[Any], Any]]
 """The message type of an event that is no longer written, and what makes a present struct of one."""
@@ -59,7 +60,7 @@ class StructCodec:
     def store(self, event: Any) -> tuple[str, bytes]:
         """Return the full proto name and the bytes under which `event` is stored."""
         mapping = self._stored[type(event)]
-        return mapping.name, mapping.encode(event).SerializeToString(deterministic=True)
+        return mapping.name, canonical(mapping.encode(event))
 
     def restore(self, type_name: str, payload: bytes) -> Any:
         """Return the struct of a stored event, upcast if it is of an older shape. Raises `Undecodable`.
@@ -68,11 +69,11 @@ class StructCodec:
         """
         if type_name in self._older:
             message_type, upcast = self._older[type_name]
-            return upcast(_parse(message_type, payload))
+            return upcast(parse(message_type, payload))
         mapping = self._restored.get(type_name)
         if mapping is None:
             raise Undecodable(type_name, "is no event of this game")
-        return mapping.decode(_parse(mapping.message_type, payload))
+        return mapping.decode(parse(mapping.message_type, payload))
 
     def encode_command(self, command: Any) -> Message:
         """Return `command` as the package's `Command`; its seat is not part of it."""
@@ -109,16 +110,3 @@ def _stored_mappings(events: Any, message_type: type[Message]) -> dict[type, Str
     descriptor: Any = message_type.DESCRIPTOR
     kinds = kinds_of(descriptor)
     return {event: StructMapping(event, GetMessageClass(kinds[event.__name__][1])) for event in options_of(events)}
-
-
-def _parse(message_type: type[Message], payload: bytes) -> Message:
-    """Return the message of `payload`; raise `Undecodable` if it is none, or is not all that `payload` says."""
-    name = message_type.DESCRIPTOR.full_name
-    try:
-        message = message_type.FromString(payload)
-    except DecodeError:
-        raise Undecodable(name, "is malformed") from None
-    message.DiscardUnknownFields()
-    if message.SerializeToString(deterministic=True) != payload:
-        raise Undecodable(name, "has unknown fields or is not in the form it is stored in")
-    return message

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from promontory.codec.port import Undecodable
+from promontory.codec.stored import canonical
 from promontory.eventlog.port import START, Commit, LogCorrupt, Position, Proposed, StoredEvent
 from promontory.games import fairness
 from promontory.games.kernel import Seat
@@ -96,7 +97,7 @@ class Ledger:
 
     def encoded(self, commands: Sequence[Any]) -> tuple[bytes, ...]:
         """Return `commands` as they are stored and fingerprinted."""
-        return tuple(records.canonical(self._codec.encode_command(command)) for command in commands)
+        return tuple(canonical(self._codec.encode_command(command)) for command in commands)
 
     def draft(
         self, match: Match, happened: tuple[Happening, ...], intent: Intent, *, reveal: Reveal, now_ms: int

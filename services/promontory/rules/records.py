@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from promontory.api.match.v1 import events_pb2, match_pb2
 from promontory.codec.port import GameCodec, Undecodable
+from promontory.codec.stored import canonical, parse
 from promontory.eventlog.port import StoredEvent
 from promontory.games.fairness import SCHEME
 from promontory.rules.domain import CommitMeta, Match, Result, SeatKind, SeatSetup, Setup
@@ -92,7 +93,7 @@ def store_created(created: Created) -> StoredEvent:
 
 def restore_created(stored: StoredEvent) -> Created:
     """Return what a stored `MatchCreated` says. Raises `Undecodable`."""
-    message = parse(events_pb2.MatchCreated, stored, MATCH_CREATED)
+    message = _message(events_pb2.MatchCreated, stored)
     if message.scheme != SCHEME:
         raise Undecodable("scheme", f"is {message.scheme!r}, not {SCHEME!r}")
     return Created(
@@ -124,7 +125,7 @@ def store_closed(closed: Closed) -> StoredEvent:
 
 def restore_closed(stored: StoredEvent) -> Closed:
     """Return what a stored `MatchClosed` says. Raises `Undecodable`."""
-    message = parse(events_pb2.MatchClosed, stored, MATCH_CLOSED)
+    message = _message(events_pb2.MatchClosed, stored)
     placements = message.outcome.placements
     result = Result(
         message.outcome.reason == match_pb2.CLOSE_REASON_RESIGNED,
@@ -178,20 +179,7 @@ def setup_fingerprint(setup: Setup) -> str:
     return hashlib.sha256(canonical(setup_message(setup))).hexdigest()
 
 
-def canonical(message: Message) -> bytes:
-    """Return the bytes that are stored for `message`."""
-    return message.SerializeToString(deterministic=True)
-
-
-def parse(kind: type[M], stored: StoredEvent, name: str) -> M:
-    """Return the message that `stored` holds under the proto name `name`, in canonical form; or raise `Undecodable`."""
-    if stored.type != name:
-        raise Undecodable(stored.type, f"stands where {name} must")
-    try:
-        message = kind.FromString(stored.payload)
-    except DecodeError:
-        raise Undecodable(name, "is malformed") from None
-    message.DiscardUnknownFields()
-    if canonical(message) != stored.payload:
-        raise Undecodable(name, "has unknown fields or is not in the form it is stored in")
-    return message
+def _message(kind: type[M], stored: StoredEvent) -> M:
+    if stored.type != kind.DESCRIPTOR.full_name:
+        raise Undecodable(stored.type, f"stands where {kind.DESCRIPTOR.full_name} must")
+    return parse(kind, stored.payload)

@@ -7,6 +7,7 @@ import hashlib
 import msgspec
 
 from promontory.api.scoring.v1.scoring_service_pb2 import ListLeaderboardResponse
+from promontory.codec.stored import canonical
 from promontory.eventlog.port import START, Commit, EventLog, LogCorrupt
 from promontory.scoring.domain import PoolRatings, Tally, tally
 from promontory.scoring.ladders import commits_after
@@ -59,7 +60,7 @@ async def rebuild_pool(log: EventLog, pool: str) -> Rebuilt:
         pool=pool,
         matches=rebuild.ratings.matches,
         players=len(standings),
-        leaderboard_sha256=hashlib.sha256(leaderboard.SerializeToString(deterministic=True)).hexdigest(),
+        leaderboard_sha256=hashlib.sha256(canonical(leaderboard)).hexdigest(),
         equal=rebuild.difference is None,
         first_difference=rebuild.difference,
     )

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
 from promontory.api.scoring.v1 import ratings_pb2 as pb
+from promontory.codec.stored import canonical
 from promontory.codec.times import timestamp
 from promontory.eventlog.port import Commit, LogCorrupt, Proposed, StoredEvent
 from promontory.scoring.domain import Change, ClosedMatch, Finish, Rating, Tally
@@ -89,7 +90,7 @@ def encode(tally: Tally) -> bytes:
         changes=map(change_message, tally.changes),
         close_time=timestamp(tally.close_time_ms),
     )
-    return message.SerializeToString(deterministic=True)
+    return canonical(message)
 
 
 def _only(event: StoredEvent, wanted: str) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.api.transcontinental.v1 import events_pb2
+from promontory.codec.stored import canonical
 from promontory.eventlog.port import GENESIS, Commit, StoredEvent, chain
 from promontory.games.transcontinental.commands import EndWork, Resign
 from promontory.rules import records
@@ -176,7 +177,7 @@ def test_an_event_that_the_rules_do_not_make_is_found_though_all_hashes_fit() ->
     index = next(i for i, commit in enumerate(commits) if commit.events[0].type.endswith("MeldPlayed"))
     meld = events_pb2.MeldPlayed.FromString(commits[index].events[0].payload)
     meld.points += 1
-    event = StoredEvent(commits[index].events[0].type, records.canonical(meld))
+    event = StoredEvent(commits[index].events[0].type, canonical(meld))
     report = forged(index, events=(event, *commits[index].events[1:]))
     assert (report.version, report.cause) == (index + 1, "its events are not what the rules make of its commands")
 
@@ -190,7 +191,7 @@ def test_a_deck_that_the_seed_does_not_give_is_found_though_all_hashes_fit() -> 
     order[-1], order[-2] = order[-2], order[-1]
     events[index] = StoredEvent(
         events[index].type,
-        records.canonical(events_pb2.DeckShuffled(number=1, size=len(order), card_ids=order)),
+        canonical(events_pb2.DeckShuffled(number=1, size=len(order), card_ids=order)),
     )
     assert forged(0, events=tuple(events)).version == 1
 
