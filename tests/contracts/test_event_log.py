@@ -235,14 +235,9 @@ async def test_an_exhausted_obligation_comes_until_it_is_settled(log: EventLog, 
 async def test_the_longest_due_obligations_come_first(log: EventLog, stream: str, bucket: str) -> None:
     first = await log.append(stream, proposal(due={"b": 1, "z": 0}), expected=START)
     await log.append(stream, proposal("0:second", due={"a": 2}), expected=position(first))
-    assert await eventually(lambda: _names_of(log, bucket, limit=3, lease_ms=0)) == ["z", "b", "a"]
-
-
-async def _names_of(log: EventLog, bucket: str, *, limit: int, lease_ms: int) -> list[str] | None:
-    oldest = await log.oldest_due(bucket)
-    if oldest is None or now_ms() < oldest + 5:
-        return None
-    return [claimed.name for claimed in await log.claim(bucket, limit=limit, lease_ms=lease_ms, max_attempts=5)]
+    await eventually(lambda: _due(log, bucket, 3))
+    claimed = await log.claim(bucket, limit=3, lease_ms=0, max_attempts=5)
+    assert [each.name for each in claimed] == ["z", "b", "a"]
 
 
 async def test_an_obligation_with_a_delay_is_not_due_yet(log: EventLog, stream: str, bucket: str) -> None:
