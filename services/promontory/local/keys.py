@@ -7,6 +7,7 @@ from pathlib import Path
 
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import identity
+from promontory.runtime.forms import PLAYER_ID
 
 DEVELOPMENT_LIFE = timedelta(days=30)
 
@@ -41,7 +42,14 @@ class KeyRing:
         }
 
     def player_token(self, player: str, *, life: timedelta = DEVELOPMENT_LIFE) -> str:
-        """Return a token that lets `player` queue, play and read."""
+        """Return a token that lets `player` queue, play and read.
+
+        Raises `ValueError` for what no service would take: a name that is no player's id, or no life.
+        """
+        if not PLAYER_ID.fits(player) or player.startswith("service:"):
+            raise ValueError(f"{player!r} is no player's id: it must be {PLAYER_ID.words}, and not begin with service:")
+        if life <= timedelta(0):
+            raise ValueError(f"a token must be good for some time, not for {life}")
         return identity.load_key(self.player_key_file).mint(player, identity.PLAYER_SCOPES, life=life)
 
     def service(self, name: str, scopes: frozenset[str]) -> identity.ServiceIdentity:

@@ -1,0 +1,223 @@
+"""The `promontory` command: its help, its exit codes, and the commands that need no platform."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from promontory import __version__
+from promontory.cli import main, parser
+from promontory.local.keys import KeyRing
+from promontory.runtime.errors import Refusal
+from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
+from tests.golden.record import DIRECTORY
+
+Output = pytest.CaptureFixture[str]
+MATCH = DIRECTORY / "resigned.jsonl"
+
+
+def commands(of: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command below `of`, itself first."""
+    yield path
+    for action in of._actions:
+        for name, command in (action.choices or {}).items() if isinstance(action, argparse._SubParsersAction) else ():
+            yield from commands(command, (*path, name))
+
+
+COMMANDS = list(commands(parser()))
+GROUPS = [(), ("bot",), ("serve",), ("ratings",)]
+
+
+def run(*arguments: str) -> int:
+    """Run a command in this process, and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself(command: tuple[str, ...], capsys: Output) -> None:
+    """[README] All have `--help`; every argument is explained."""
+    assert run(*command, "--help") == 0
+    out = capsys.readouterr().out
+    assert out.startswith(" ".join(("usage: promontory", *command)))
+    assert "--end-with-input" not in out
+
+
+def test_all_commands_of_the_readme_are_there() -> None:
+    assert {" ".join(command) for command in COMMANDS} >= {
+        "up",
+        "demo",
+        "bot new",
+        "bot run",
+        "arena",
+        "audit",
+        "token",
+        "ratings rebuild",
+        "serve rules",
+        "serve matchmaking",
+        "serve scoring",
+        "relay",
+        "work",
+        "load-functions",
+    }
+
+
+@pytest.mark.parametrize(
+    "command", [*GROUPS, ("fly",), ("bot", "fly"), ("audit",), ("token",), ("arena", "--games", "x")]
+)
+def test_wrong_usage_ends_with_2_and_says_what_is_missing(command: tuple[str, ...], capsys: Output) -> None:
+    assert run(*command) == 2
+    assert "promontory" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: Output) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"promontory {__version__}\n"
+
+
+def test_an_exported_match_is_audited(capsys: Output) -> None:
+    """In words, and one line for each file."""
+    assert run("audit", *map(str, sorted(DIRECTORY.glob("*.jsonl")))) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(map(str, sorted(DIRECTORY.glob("*.jsonl"))))
+    assert all("all right" in line for line in lines)
+
+
+@pytest.fixture
+def spoiled(tmp_path: Path) -> Path:
+    """A match in which one bit has flipped."""
+    raw = bytearray(MATCH.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    file = tmp_path / "spoiled.jsonl"
+    file.write_bytes(raw)
+    return file
+
+
+def test_a_flipped_bit_ends_the_audit_with_1(spoiled: Path, capsys: Output) -> None:
+    """[README] Exit code 1 if one is not in order; the others are told all the same."""
+    assert run("audit", str(MATCH), str(spoiled)) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("(ada 1., ben 2.)")
+    assert "is wrong" in second
+
+
+def test_an_audit_is_told_as_json(spoiled: Path, capsys: Output) -> None:
+    assert run("audit", "--json", str(MATCH), str(spoiled)) == 1
+    good, bad = json.loads(capsys.readouterr().out)
+    assert (good["file"], good["ok"], good["players"], good["places"]) == (str(MATCH), True, ["ada", "ben"], [1, 2])
+    assert (bad["file"], bad["ok"]) == (str(spoiled), False)
+    assert bad["version"] > 0
+    assert bad["cause"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: Output) -> None:
+    assert run("audit", str(tmp_path / "nowhere.jsonl")) == 1
+    assert "nowhere.jsonl" in capsys.readouterr().err
+
+
+def test_the_arena_measures_policies(capsys: Output) -> None:
+    """[README] Only JSON on standard output, the same for the same seed."""
+    figures = []
+    for _ in range(2):
+        assert run("arena", "--policies", "greedy,random", "--games", "2", "--seed", "7", "--json") == 0
+        figures.append(json.loads(capsys.readouterr().out))
+    assert (figures[0]["games"], [each["name"] for each in figures[0]["policies"]]) == (2, ["greedy", "random"])
+    assert [each["wins"] for each in figures[0]["policies"]] == [each["wins"] for each in figures[1]["policies"]]
+
+
+def test_the_arena_draws_a_table(capsys: Output) -> None:
+    assert run("arena", "--games", "1", "--policies", "greedy,greedy") == 0
+    assert "greedy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--games", "0"), "at least 1"),
+        (("--policies", "genius,random"), "there are: greedy, random"),
+        (("--policies", "greedy"), "1 policies"),
+        (("--game", "chess"), "there are: "),
+    ],
+)
+def test_what_the_arena_cannot_play_is_said_in_a_sentence(
+    arguments: tuple[str, ...], problem: str, capsys: Output
+) -> None:
+    assert run("arena", *arguments) == 1
+    assert problem in capsys.readouterr().err
+
+
+def test_a_token_is_minted_with_keys_that_are_made_where_there_are_none(tmp_path: Path, capsys: Output) -> None:
+    """[README] A development token; a second one is signed with the same key."""
+    tokens = []
+    for player in ("ada", "ben"):
+        assert run("token", "--player", player, "--data-dir", str(tmp_path)) == 0
+        tokens.append(capsys.readouterr().out.strip())
+    ring = KeyRing(tmp_path / "keys")
+    verifier = Verifier(ring.player_keys_file, ring.service_keys_file)
+    assert [verifier.verify(token) for token in tokens] == [Caller("ada", PLAYER_SCOPES), Caller("ben", PLAYER_SCOPES)]
+    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_token_is_good_for_as_long_as_it_is_asked_for(tmp_path: Path, capsys: Output) -> None:
+    assert run("token", "--player", "ada", "--hours", "0.0000001", "--data-dir", str(tmp_path)) == 0
+    token = capsys.readouterr().out.strip()
+    ring = KeyRing(tmp_path / "keys")
+    verifier = Verifier(ring.player_keys_file, ring.service_keys_file)
+    assert verifier.verify(token).subject == "ada"  # the clocks' difference is forgiven
+    with pytest.raises(Refusal):
+        verifier.verify(token[:-4])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--player", "Ada"),
+        ("--player", ""),
+        ("--player", "service:relay"),
+        ("--player", "a" * 65),
+        ("--player", "ada", "--hours", "0"),
+        ("--player", "ada", "--hours", "-1"),
+        ("--player", "ada", "--hours", "nan"),
+        ("--player", "ada", "--hours", "1e12"),
+    ],
+)
+def test_a_token_that_no_service_would_take_is_not_minted(
+    tmp_path: Path, arguments: tuple[str, ...], capsys: Output
+) -> None:
+    assert run("token", *arguments, "--data-dir", str(tmp_path)) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_a_new_bot_never_overwrites_a_file(tmp_path: Path, capsys: Output) -> None:
+    file = tmp_path / "bot.py"
+    assert run("bot", "new", str(file)) == 0
+    written = file.read_text()
+    assert run("bot", "new", str(file)) == 1
+    assert "def choose(view" in written
+    assert (file.read_text(), str(file) in capsys.readouterr().err) == (written, True)
+
+
+def test_a_bot_without_a_platform_is_told_what_to_start(tmp_path: Path, capsys: Output) -> None:
+    """In a sentence, not a trace."""
+    assert run("bot", "run", "bot.py", "--pool", "x", "--data-dir", str(tmp_path)) == 1
+    err = capsys.readouterr().err
+    assert "promontory up" in err
+    assert "Traceback" not in err
+
+
+def test_a_setting_that_nobody_reads_ends_the_start(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[README, settings] Every process refuses names it does not know."""
+    monkeypatch.setenv("PROMONTORY_REDIS_ULR", "redis://x")
+    assert [run("relay"), run("serve", "scoring"), run("load-functions")] == [1, 1, 1]
+    assert capsys.readouterr().err.count("PROMONTORY_REDIS_ULR") == 3
+
+
+def test_with_debug_the_trace_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        main(["--debug", "audit", str(tmp_path / "nowhere.jsonl")])
