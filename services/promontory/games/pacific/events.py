@@ -164,7 +164,7 @@ class PathPlaced(msgspec.Struct, frozen=True):
 
 
 class TokensMoved(msgspec.Struct, frozen=True):
-    """`n` tokens of a kind moved; of HQs those that copied the fewest kinds, the lowest id first."""
+    """`n` tokens of a kind moved; if HQs did, `hq_ids` tells which."""
 
     seat: Seat
     kind: Kind
@@ -172,16 +172,18 @@ class TokensMoved(msgspec.Struct, frozen=True):
     destination: Area
     n: int
     cause: MoveCause
+    hq_ids: tuple[int, ...] = ()
 
 
 class TokensRemoved(msgspec.Struct, frozen=True):
-    """`n` tokens of a kind left the mat; of HQs those that copied the fewest kinds, the lowest id first."""
+    """`n` tokens of a kind left the mat; if HQs did, `hq_ids` tells which."""
 
     seat: Seat
     kind: Kind
     area: Area
     n: int
     cause: RemovalCause
+    hq_ids: tuple[int, ...] = ()
 
 
 class MoneyGained(msgspec.Struct, frozen=True):

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
 from promontory.games.pacific.decisions import Answer, Decision
-from promontory.games.pacific.events import Choice, Reservation
-from promontory.games.pacific.tokens import EMPTY_MAT, Effect, Hq, Mat, Paths
+from promontory.games.pacific.events import (
+    CardPutOut,
+    CardsRevealed,
+    Choice,
+    ChoicesRevealed,
+    DecisionAnswered,
+    DecisionOpened,
+    DeckShuffled,
+    DummiesDealt,
+    Event,
+    ExecutionDone,
+    ExplicitRunsSet,
+    GameOver,
+    HandDealt,
+    PhaseStarted,
+    Reservation,
+    SeatCard,
+    SeatResigned,
+    SetupChosen,
+    SetupPlaced,
+    SlotsChosen,
+    TurnEnded,
+)
+from promontory.games.pacific.holdings import Holdings, HoldingsEvent, changed, unused
+from promontory.games.pacific.tokens import Effect
 from promontory.games.pacific.vocabulary import Area, EffectKind, EndReason, Phase
 
 TURNS = 10
 HAND_SIZE = 10
 DUMMIES = 2
 """How many cards dummies put out in a game for two [Pacific 1.5]."""
-
-
-class Holdings(msgspec.Struct, frozen=True):
-    """What belongs to a player and changes while cards are executed.
-
-    `hand` is in the order dealt and drawn, `paths` in the order laid, `pending` the effects of next turn in the order
-    armed. `hqs_placed` numbers the HQs.
-    """
-
-    money: int = 0
-    hand: tuple[str, ...] = ()
-    mat: Mat = EMPTY_MAT
-    hqs: tuple[Hq, ...] = ()
-    hqs_placed: int = 0
-    paths: Paths = ()
-    pending: tuple[Effect, ...] = ()
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -114,3 +125,115 @@ class State(msgspec.Struct, frozen=True):
     history: tuple[PastTurn, ...] = ()
     resigned: tuple[Seat, ...] = ()
     result: Result | None = None
+
+    @property
+    def slots(self) -> int:
+        """How many cards a turn offers: one of each seat, and two of dummies in a game for two."""
+        return len(self.players) + (DUMMIES if len(self.players) == 2 else 0)
+
+
+def evolve(state: State, event: Event) -> State:
+    """Return `state` after `event`."""
+    if isinstance(event, SetupPlaced):
+        return _with(state, event.seat, setup=None, holdings=changed(state.players[event.seat].holdings, event))
+    if isinstance(event, HoldingsEvent):
+        return _with(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
+    match event:
+        case PhaseStarted(turn, phase):
+            table = state.table if turn == state.turn else ("",) * state.slots
+            return replace(state, turn=turn, phase=phase, table=table)
+        case CardsRevealed(_, cards):
+            return _revealed(state, cards)
+        case DummiesDealt(card_ids):
+            empty = ("",) * (DUMMIES - len(card_ids))
+            table = (*state.table[: len(state.players)], *card_ids, *empty)
+            return replace(state, deck=state.deck[len(card_ids) :], table=table)
+        case ChoicesRevealed():
+            return _chosen(state, event)
+        case TurnEnded():
+            return _ended(state, event)
+        case SeatResigned(seat):
+            return replace(state, resigned=(*state.resigned, seat))
+        case GameOver(reason, _, winners):
+            return replace(state, phase=Phase.OVER, result=Result(reason, winners))
+        case DeckShuffled(_, card_ids):
+            return replace(state, deck=card_ids)
+        case _:
+            return _after_act(state, event)
+
+
+def _after_act(state: State, event: Event) -> State:
+    """Return `state` after what concerns one seat only."""
+    match event:
+        case HandDealt(seat, count, card_ids):
+            dealt = replace(state.players[seat].holdings, hand=card_ids)
+            return replace(_with(state, seat, holdings=dealt), deck=state.deck[count:])
+        case SetupChosen(int() as seat, Area() as hotel, Area() as factory):
+            return _with(state, seat, setup=Setup(hotel, factory))
+        case CardPutOut(int() as seat, card_id):
+            return _with(state, seat, put_out_card_id=card_id)
+        case SlotsChosen(int() as seat, slots):
+            return _with(state, seat, slots=slots)
+        case ExplicitRunsSet(seat, on):
+            return _with(state, seat, explicit_runs=on)
+        case DecisionOpened(seat, decision):
+            opened = _executing(state.players[seat], decision=decision)
+            return _with(state, seat, decisions=opened.decisions + 1, execution=opened.execution)
+        case DecisionAnswered(seat, _, answer):
+            player = state.players[seat]
+            given = () if player.execution is None else player.execution.given
+            given = (*given, Given(answer, player.explicit_runs))
+            return _with(state, seat, execution=_executing(player, decision=None, given=given).execution)
+        case ExecutionDone(seat):
+            return _with(state, seat, execution=_executing(state.players[seat], done=True).execution)
+        case _:
+            return state
+
+
+def _with(state: State, seat: Seat, **changes: Any) -> State:
+    player = replace(state.players[seat], **changes)
+    return replace(state, players=(*state.players[:seat], player, *state.players[seat + 1 :]))
+
+
+def _executing(player: Player, **changes: Any) -> Player:
+    return player if player.execution is None else replace(player, execution=replace(player.execution, **changes))
+
+
+def _revealed(state: State, cards: Iterable[SeatCard]) -> State:
+    table = list(state.table)
+    for card in cards:
+        table[card.seat] = card.card_id
+        holdings = state.players[card.seat].holdings
+        hand = tuple(card_id for card_id in holdings.hand if card_id != card.card_id)
+        state = _with(state, card.seat, put_out_card_id="", holdings=replace(holdings, hand=hand))
+    return replace(state, table=tuple(table))
+
+
+def _chosen(state: State, event: ChoicesRevealed) -> State:
+    """Begin the execution of every seat, its HQs having copied nothing this turn."""
+    for choice in event.choices:
+        player = state.players[choice.seat]
+        start = unused(player.holdings)
+        execution = Execution(
+            slots=choice.slots,
+            card_ids=tuple(state.table[slot] for slot in choice.slots),
+            sole_picks=choice.sole_picks,
+            reservations=tuple(one for one in event.reservations if one.seat == choice.seat),
+            start=start,
+            explicit_runs=player.explicit_runs,
+        )
+        state = _with(state, choice.seat, slots=(), holdings=start, execution=execution)
+    return replace(state, deck=state.deck[sum(one.count for one in event.reservations) :])
+
+
+def _ended(state: State, event: TurnEnded) -> State:
+    choices = tuple(
+        Choice(seat, player.execution.slots, player.execution.sole_picks)
+        for seat, player in enumerate(state.players)
+        if player.execution is not None
+    )
+    for seat, player in enumerate(state.players):
+        active = tuple(one.effect for one in event.effects if one.seat == seat)
+        state = _with(state, seat, active=active, execution=None, holdings=replace(player.holdings, pending=()))
+    past = PastTurn(event.turn, state.table, choices)
+    return replace(state, table=(), history=(*state.history, past))

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
+from promontory.games.pacific.cards import Deck
 from promontory.games.pacific.decisions import Decision
-from promontory.games.pacific.legal import LegalCommands
-from promontory.games.pacific.state import Given, PastTurn, Result, Setup
+from promontory.games.pacific.events import (
+    CardDrawn,
+    CardPutOut,
+    CardsRevealed,
+    ChoicesRevealed,
+    DeckShuffled,
+    DummiesDealt,
+    Event,
+    HandDealt,
+    SetupChosen,
+    SetupPlaced,
+    SlotsChosen,
+)
+from promontory.games.pacific.holdings import Holdings
+from promontory.games.pacific.legal import LegalCommands, legal_commands
+from promontory.games.pacific.phases import is_ready
+from promontory.games.pacific.state import Execution, Given, PastTurn, Player, Result, Setup, State
 from promontory.games.pacific.tokens import Effect, Hq, Tokens
 from promontory.games.pacific.vocabulary import Arrow, Phase
 
@@ -87,3 +104,104 @@ class GameView(msgspec.Struct, frozen=True):
     unseen_card_ids: tuple[str, ...] = ()
     legal: LegalCommands | None = None
     result: Result | None = None
+
+
+def view_of(deck: Deck, state: State, seat: Seat | None) -> GameView:
+    """Return what `seat`, or a spectator (None), may know of `state`.
+
+    Raises `ValueError` for a seat that does not exist.
+    """
+    public = GameView(
+        seat=None,
+        turn=state.turn,
+        phase=state.phase,
+        players=tuple(_player_view(player) for player in state.players),
+        table=state.table,
+        history=state.history,
+        deck_size=len(state.deck),
+        resigned=state.resigned,
+        result=state.result,
+    )
+    return public if seat is None else _seat_view(deck, state, seat, public=public)
+
+
+def redacted(event: Event, seat: Seat | None) -> Event:
+    """Return `event` as `seat`, or a spectator (None), may see it while the match is open [Pacific 7]."""
+    match event:
+        case DeckShuffled(size):
+            return DeckShuffled(size)
+        case HandDealt(holder, count) if holder != seat:
+            return HandDealt(holder, count)
+        case SetupChosen(chooser, _, _, again) if chooser != seat:
+            return SetupChosen(None if again else chooser, again=again)
+        case CardPutOut(owner, _, again) if owner != seat:
+            return CardPutOut(None if again else owner, again=again)
+        case SlotsChosen(chooser, _, again, False) if chooser != seat:
+            return SlotsChosen(None if again else chooser, again=again)
+        case ChoicesRevealed(choices, reservations):
+            return ChoicesRevealed(choices, tuple(replace(one, drawn_card_ids=()) for one in reservations))
+        case CardDrawn(drawer) if drawer != seat:
+            return CardDrawn(drawer)
+        case _:
+            return event
+
+
+def is_foreseeable(event: Event) -> bool:
+    """Tell whether a seat could know `event` before it happens: neither hidden cards nor others' secret answers."""
+    return not isinstance(
+        event,
+        DeckShuffled | HandDealt | SetupPlaced | CardsRevealed | DummiesDealt | ChoicesRevealed | CardDrawn,
+    )
+
+
+def _player_view(player: Player) -> PlayerView:
+    holdings = player.holdings
+    return PlayerView(
+        money=holdings.money,
+        hand_size=len(holdings.hand),
+        mat=holdings.mat,
+        hqs=holdings.hqs,
+        hqs_placed=holdings.hqs_placed,
+        paths=holdings.paths,
+        active=player.active,
+        pending=holdings.pending,
+        explicit_runs=player.explicit_runs,
+        decisions=player.decisions,
+        ready=is_ready(player),
+        execution=None if player.execution is None else _execution_view(player.execution),
+    )
+
+
+def _execution_view(execution: Execution) -> ExecutionView:
+    counts = {one.card_id: one.count for one in execution.reservations}
+    return ExecutionView(
+        slots=execution.slots,
+        card_ids=execution.card_ids,
+        sole_picks=execution.sole_picks,
+        reserved=tuple(counts.get(card_id, 0) for card_id in execution.card_ids),
+        start=_start_view(execution.start),
+        explicit_runs=execution.explicit_runs,
+        given=execution.given,
+        decision=execution.decision,
+        done=execution.done,
+    )
+
+
+def _start_view(start: Holdings) -> StartView:
+    return StartView(start.money, start.mat, start.hqs, start.hqs_placed, start.paths)
+
+
+def _seat_view(deck: Deck, state: State, seat: Seat, *, public: GameView) -> GameView:
+    legal = legal_commands(state, seat)
+    player = state.players[seat]
+    seen = {*player.holdings.hand, *state.table}.union(*(past.card_ids for past in state.history))
+    return replace(
+        public,
+        seat=seat,
+        hand_card_ids=player.holdings.hand,
+        put_out_card_id=player.put_out_card_id,
+        setup=player.setup,
+        chosen_slots=player.slots,
+        unseen_card_ids=tuple(card_id for card_id in deck.by_id if card_id not in seen),
+        legal=legal,
+    )

@@ -1,0 +1,187 @@
+"""The decider of Pacific: what each command causes, and what forbids it [Pacific 2]."""
+
+from __future__ import annotations
+
+from promontory.games.kernel import Draws, Outcome, Rejected, Seat
+from promontory.games.pacific.cards import RULES_VERSION, Deck
+from promontory.games.pacific.commands import (
+    AnswerDecision,
+    Choose,
+    Command,
+    PutOut,
+    Resign,
+    SetExplicitRuns,
+    SetupPlace,
+)
+from promontory.games.pacific.events import (
+    DeckShuffled,
+    Event,
+    ExplicitRunsSet,
+    HandDealt,
+    PhaseStarted,
+    SeatResigned,
+)
+from promontory.games.pacific.legal import LegalCommands, legal_commands
+from promontory.games.pacific.phases import asked, slot_choice, waited_for
+from promontory.games.pacific.state import HAND_SIZE, Player, State, evolve
+from promontory.games.pacific.turns import Course, default_command, game_over
+from promontory.games.pacific.view import GameView, is_foreseeable, redacted, view_of
+from promontory.games.pacific.vocabulary import EndReason, Phase
+
+_QUOTED_CHARACTERS = 64
+
+_PHASES: dict[type[Command], tuple[Phase, ...]] = {
+    SetupPlace: (Phase.SETUP_PLACE,),
+    PutOut: (Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE),
+    Choose: (Phase.CHOOSE,),
+    AnswerDecision: (Phase.EXECUTE,),
+}
+
+
+class Pacific:
+    """The rules `pacific/1`, played with one deck; implements `promontory.games.kernel.Game`."""
+
+    name = "pacific"
+    rules_version = RULES_VERSION
+
+    def __init__(self, deck: Deck) -> None:
+        self.deck = deck
+        self.data_hash = deck.data_hash
+        self.seats = deck.seats
+
+    def initial(self, seats: int) -> State:
+        """Return the state before anything happened.
+
+        Raises `ValueError` unless the deck is large enough for so many seats [Pacific 1.4].
+        """
+        if seats not in self.seats:
+            raise ValueError(f"this deck is for {self.seats.start} to {self.seats.stop - 1} seats, not {seats}")
+        return State(players=(Player(),) * seats)
+
+    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
+        """Return shuffle, deal and first phase. Nobody starts [P-2], so `draw_start` changes nothing."""
+        order = rng.shuffle(self.deck.ids, "shuffle", 1)
+        seats = range(len(state.players))
+        hands = [order[HAND_SIZE * seat : HAND_SIZE * (seat + 1)] for seat in seats]
+        first = PhaseStarted(0, Phase.SETUP_PLACE) if len(seats) == 2 else PhaseStarted(1, Phase.PUT_OUT_FIRST)
+        dealt = (HandDealt(seat, HAND_SIZE, hand) for seat, hand in enumerate(hands))
+        return (DeckShuffled(len(order), order), *dealt, first)
+
+    def decide(self, state: State, command: Command, rng: Draws) -> tuple[Event, ...]:
+        """Return the events `command` causes up to the next decision of anybody.
+
+        Raises `Rejected` if the rules forbid it; nothing in it depends on what is hidden from the seat.
+        """
+        self._check(state, command)
+        course = Course(self.deck, state)
+        match command:
+            case Resign(seat):
+                course.happen(SeatResigned(seat))
+                playing = len(state.players) - len(course.state.resigned)
+                if playing == 1:
+                    course.happen(game_over(course.state, EndReason.RESIGNATION))
+            case SetExplicitRuns(seat, on):
+                course.happen(ExplicitRunsSet(seat, on))
+            case _:
+                course.take(command)
+        course.settle()
+        return tuple(course.events)
+
+    def evolve(self, state: State, event: Event) -> State:
+        """Return `state` after `event`."""
+        return evolve(state, event)
+
+    def to_act(self, state: State) -> tuple[Seat, ...]:
+        """Return the seats whose answers are missing; those that have answered may still change their minds [P-4]."""
+        return waited_for(state)
+
+    def legal(self, state: State, seat: Seat) -> LegalCommands:
+        """Return what `seat` may do now."""
+        return legal_commands(state, seat)
+
+    def view(self, state: State, seat: Seat | None) -> GameView:
+        """Return what `seat`, or a spectator (None), may know of `state`."""
+        return view_of(self.deck, state, seat)
+
+    def redact(self, state: State, event: Event, seat: Seat | None) -> Event:
+        """Return `event` as `seat`, or a spectator (None), may see it; `state` is the one after it."""
+        return redacted(event, seat)
+
+    def foreseeable(self, state: State, event: Event) -> bool:
+        """Tell whether a seat could know `event` before it happens."""
+        return is_foreseeable(event)
+
+    def seat_of(self, command: Command) -> Seat:
+        """Return the seat that gives `command`."""
+        return command.seat
+
+    def resign(self, seat: Seat) -> Command:
+        """Return the command by which `seat` gives up."""
+        return Resign(seat)
+
+    def automatic(self, state: State, seat: Seat) -> Command:
+        """Return the default answer of `seat`, which is to act but absent [P-52]."""
+        return default_command(state, seat)
+
+    def outcome(self, state: State) -> Outcome | None:
+        """Return places and money by seat once the game is over.
+
+        Equal money shares a place [P-12]. Seats that resigned come after all others, the first to resign last.
+        """
+        if state.result is None:
+            return None
+        money = tuple(player.holdings.money for player in state.players)
+        standings = [
+            (0, money[seat]) if seat not in state.resigned else (state.resigned.index(seat) - len(money), 0)
+            for seat in range(len(money))
+        ]
+        return Outcome(
+            reason=state.result.reason.value,
+            resigned=state.result.reason is EndReason.RESIGNATION,
+            places=tuple(1 + sum(other > own for other in standings) for own in standings),
+            scores=money,
+        )
+
+    def _check(self, state: State, command: Command) -> None:
+        if state.phase is Phase.OVER:
+            raise Rejected("MATCH_OVER", rule="Pacific 2.2")
+        if command.seat not in range(len(state.players)):
+            raise Rejected("SEAT_OUT_OF_RANGE", rule="Pacific 1.4", seat=command.seat)
+        if command.seat in state.resigned:
+            raise Rejected("SEAT_RESIGNED", rule="P-52")
+        if isinstance(command, PutOut) and command.card_id not in self.deck.by_id:
+            raise Rejected("UNKNOWN_CARD", rule="Pacific 2.2", cardId=command.card_id[:_QUOTED_CHARACTERS])
+        phases = _PHASES.get(type(command))
+        if phases is None:
+            return
+        if state.phase not in phases:
+            raise Rejected("WRONG_PHASE", rule="Pacific 2.1", phase=state.phase.value)
+        if command.seat not in asked(state):
+            raise Rejected("NOT_YOUR_DECISION", rule="Pacific 2.1")
+        _check_content(state, command)
+
+
+def _check_content(state: State, command: Command) -> None:
+    match command:
+        case SetupPlace(_, hotel, factory) if hotel is factory:
+            raise Rejected("SAME_AREA", rule="P-13", area=hotel.value)
+        case PutOut(seat, card_id) if card_id not in state.players[seat].holdings.hand:
+            raise Rejected("NOT_IN_HAND", rule="Pacific 2.2", cardId=card_id)
+        case Choose(seat, slots):
+            _check_slots(state, seat, slots)
+        case AnswerDecision(seat, decision_id):
+            execution = state.players[seat].execution
+            decision = None if execution is None else execution.decision
+            if decision is None or decision.decision_id != decision_id:
+                raise Rejected("NOT_YOUR_DECISION", rule="Pacific 3.7")
+
+
+def _check_slots(state: State, seat: Seat, slots: tuple[int, ...]) -> None:
+    choice = slot_choice(state, seat)
+    for place, slot in enumerate(slots):
+        if slot not in choice.slots or slot in slots[:place]:
+            raise Rejected("BAD_SLOT", rule="Pacific 2.2", slot=slot)
+    if len(slots) != choice.count:
+        raise Rejected("WRONG_NUMBER", rule="Pacific 2.2", required=choice.count)
+    if choice.required is not None and choice.required not in slots:
+        raise Rejected("OWN_CARD_REQUIRED", rule="P-9", slot=choice.required)

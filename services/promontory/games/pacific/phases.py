@@ -1,0 +1,62 @@
+"""Whom a phase asks, for whom the game still waits, and what may be chosen [Pacific 2.1]."""
+
+from __future__ import annotations
+
+import msgspec
+
+from promontory.games.kernel import Seat
+from promontory.games.pacific.state import Player, State
+from promontory.games.pacific.vocabulary import EffectKind, Phase
+
+
+class SlotChoice(msgspec.Struct, frozen=True):
+    """Any choice of `count` different slots out of `slots`, `required` among them unless that is None."""
+
+    slots: tuple[int, ...]
+    count: int
+    required: int | None = None
+
+    @property
+    def forced(self) -> tuple[int, ...] | None:
+        """The only choice there is, or None if there are several [Pacific 2.2]."""
+        if self.count == len(self.slots):
+            return self.slots
+        return (self.required,) if self.count == 1 and self.required is not None else None
+
+
+def asked(state: State) -> tuple[Seat, ...]:
+    """Return the seats that have something to answer in the phase, whether they have answered or not."""
+    return tuple(seat for seat, player in enumerate(state.players) if _is_asked(state.phase, player))
+
+
+def waited_for(state: State) -> tuple[Seat, ...]:
+    """Return the seats whose answers are missing, ascending."""
+    return tuple(seat for seat in asked(state) if not is_ready(state.players[seat]))
+
+
+def is_ready(player: Player) -> bool:
+    """Tell whether the player's answer in a secret phase is there."""
+    return bool(player.setup or player.put_out_card_id or player.slots)
+
+
+def slot_choice(state: State, seat: Seat) -> SlotChoice:
+    """Return what `seat` has to choose in the phase of that name; empty slots cannot be chosen [P-7]."""
+    player = state.players[seat]
+    slots = tuple(slot for slot, card_id in enumerate(state.table) if card_id)
+    extra = sum(effect.amount for effect in player.active if effect.kind is EffectKind.EXTRA_CARD)
+    required = seat if player.has(EffectKind.OWN_CARD_ONLY) else None
+    return SlotChoice(slots, min(1 + extra, len(slots)), required)
+
+
+def _is_asked(phase: Phase, player: Player) -> bool:
+    match phase:
+        case Phase.PUT_OUT_FIRST:
+            return not player.has(EffectKind.LATE_PUT_OUT)
+        case Phase.PUT_OUT_LATE:
+            return player.has(EffectKind.LATE_PUT_OUT)
+        case Phase.EXECUTE:
+            return player.execution is not None and player.execution.decision is not None
+        case Phase.OVER:
+            return False
+        case _:
+            return True
