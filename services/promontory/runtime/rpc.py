@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import grpc
@@ -24,7 +24,17 @@ log = structlog.get_logger()
 Context = grpc.aio.ServicerContext[Any, Any]
 _OTHER = "other"
 STREAMS_RETRY_SECONDS = 1
+TURNS = 4
+"""How many of a player's unary calls one process works on at a time."""
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
+
+
+class _Line:
+    """A player's unary calls: those under way, and those that wait for their turn."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.turns = asyncio.Semaphore(TURNS)
 
 
 class Gate:
@@ -35,6 +45,7 @@ class Gate:
         self.max_request_bytes = max_request_bytes
         self.max_streams_per_player = max_streams_per_player
         self._streams = Counter[str]()
+        self._lines: dict[str, _Line] = {}
 
     def admit(self, raw: bytes, context: Context, parse: Callable[[bytes], Message]) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
@@ -46,6 +57,26 @@ class Gate:
             return parse(raw)
         except DecodeError as error:
             raise no_message() from error
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Run the body when the present caller has fewer than `TURNS` calls under way; the others wait in line.
+
+        So a player who asks for much at once waits for it alone. Services have any number.
+        """
+        who = caller()
+        if who.service:
+            yield
+            return
+        line = self._lines.setdefault(who.subject, _Line())
+        line.length += 1
+        try:
+            async with line.turns:
+                yield
+        finally:
+            line.length -= 1
+            if not line.length:
+                del self._lines[who.subject]
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
@@ -114,8 +145,9 @@ class _Call:
         started = clock.monotonic()
         try:
             request = self._gate.admit(raw, context, self._parse)
-            response: Awaitable[Message] = self._serve(request, context)
-            message = await response
+            async with self._gate.turn():
+                response: Awaitable[Message] = self._serve(request, context)
+                message = await response
         except asyncio.CancelledError:
             self._done("CANCELLED", started)
             raise
