@@ -35,7 +35,8 @@ def _worker_settings() -> dict[str, Any]:
     """Return the settings that only workers have.
 
     A message is acknowledged after its task, and none is held back behind a task that runs; neither is trusted, since
-    the transport loses and repeats messages when a worker dies.
+    the transport loses and repeats messages when a worker dies. A broker that refuses, its disk full, is as good as one
+    that is away: the worker connects again until it does not.
     """
     return {
         "task_acks_late": True,
@@ -49,4 +50,5 @@ def _worker_settings() -> dict[str, Any]:
         "worker_redirect_stdouts": False,
         "worker_send_task_events": False,
         "broker_heartbeat": 0,
+        "broker_channel_error_retry": True,
     }

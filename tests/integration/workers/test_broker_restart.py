@@ -1,4 +1,4 @@
-"""A broker that dies while a task runs: the task is done, and the worker goes on with the next one."""
+"""A broker that dies while a task runs, or refuses for a while: the worker goes on with the next task."""
 
 from __future__ import annotations
 
@@ -57,11 +57,35 @@ async def test_a_worker_that_cannot_acknowledge_a_task_takes_the_next(
     await eventually(lambda: _given_up(metrics), seconds=30)
     broker.start()
 
-    match_id = await write_closed(house.log, Played("after-the-restart", ("ada", "bob"), (1, 2)))
-    await publisher.publish([Task(TALLY_MATCH, TALLIES, (match_id,), f"tally|{match_id}", 1)])
-    assert await eventually(house.tallied, seconds=30)
+    await _tallies(house, publisher)
     await publisher.aclose()
     assert faults_of(worker.log_file) == []
+
+
+async def test_a_worker_outlives_a_broker_that_refuses_all_writes(
+    house: House, worker: ChildProcess, broker: EmbeddedServer
+) -> None:
+    """[event_log R12] As one whose disk is full does; it takes tasks again when the broker does."""
+    await asyncio.to_thread(worker.ready)
+    publisher = CeleryPublisher(broker_url(broker.url, ""))
+    async with connect(broker.url) as connections:
+        await connections.commands.config_set("min-replicas-to-write", 1)
+        await eventually(lambda: _said(worker, "ResponseError"), seconds=30)
+        await connections.commands.config_set("min-replicas-to-write", 0)
+    await _tallies(house, publisher)
+    await publisher.aclose()
+    assert faults_of(worker.log_file) == []
+
+
+async def _tallies(house: House, publisher: CeleryPublisher) -> None:
+    """Have a match tallied by the worker."""
+    match_id = await write_closed(house.log, Played("after-the-outage", ("ada", "bob"), (1, 2)))
+    await publisher.publish([Task(TALLY_MATCH, TALLIES, (match_id,), f"tally|{match_id}", 1)])
+    assert await eventually(house.tallied, seconds=30)
+
+
+async def _said(worker: ChildProcess, text: str) -> bool:
+    return text in worker.log_file.read_text()
 
 
 async def _held(broker: EmbeddedServer) -> int:
