@@ -129,8 +129,14 @@ class Dispatcher:
                 await self._fallbacks.start(each.name, obligation)
             else:
                 tasks.append(task_of(obligation, each))
-        _report_parked(claimed)
+        self._report_parked(claimed)
         await self._publish(tasks)
+
+    def _report_parked(self, claimed: Sequence[Claimed]) -> None:
+        """Tell of each obligation once, when it is parked, however often it is handed out after that."""
+        for each in claimed:
+            if each.attempt == self._pace.max_attempts + 1:
+                log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
 
     async def _publish(self, tasks: Sequence[Task]) -> None:
         fitting = self._fitting(tasks)
@@ -180,12 +186,6 @@ class _Gauges:
             oldest = max(ages.oldest_seconds(clock.monotonic()), max(overdue, default=0) / 1000)
             metrics.OBLIGATIONS_DUE.labels(game=game).set(sum(backlog.due for backlog in waiting))
             metrics.OLDEST_OBLIGATION_SECONDS.labels(game=game).set(oldest)
-
-
-def _report_parked(claimed: Sequence[Claimed]) -> None:
-    for each in claimed:
-        if each.exhausted:
-            log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
 
 
 def _stay_away(seconds: float, tell: Callable[..., object], event: str, *, cause: str) -> float:
