@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,8 +18,12 @@ from promontory.runtime import clock, logs
 @pytest.fixture(autouse=True)
 def set_up_again() -> Iterator[None]:
     """Leave logging as it was."""
-    before = structlog.get_config()
+    before, root = structlog.get_config(), logging.getLogger()
+    handlers, level = root.handlers, root.level
     yield
+    root.handlers = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
     structlog.configure(**before)
     structlog.contextvars.clear_contextvars()
 
@@ -84,6 +89,21 @@ def test_a_trace_stays_in_its_line_and_shows_no_values(capsys: pytest.CaptureFix
     assert "ZeroDivisionError: 9" in line["exception"]
     assert "raise ZeroDivisionError(len(secret))" in line["exception"]
     assert 'secret = "swordfish"' not in line["exception"]
+
+
+def test_what_libraries_say_is_a_line_like_all_others(
+    capsys: pytest.CaptureFixture[str], error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads the log reads JSON, also of errors that nobody awaited; what is no warning is left out."""
+    monkeypatch.setattr(logs, "log", structlog.get_logger())
+    logs.configure("relay")
+    logging.getLogger("asyncio").error("Task exception was never retrieved", exc_info=error)
+    logging.getLogger("grpc").info("connected")
+    logging.getLogger("grpc").warning("slow: %s s", 7)
+    failed, warned = written(capsys)
+    assert (failed["event"], failed["level"], failed["logger"]) == ("library_said", "error", "asyncio")
+    assert (failed["text"], "ZeroDivisionError" in failed["exception"]) == ("Task exception was never retrieved", True)
+    assert (warned["level"], warned["logger"], warned["text"]) == ("warning", "grpc", "slow: 7 s")
 
 
 def test_on_a_terminal_lines_are_for_people(capsys: pytest.CaptureFixture[str], error: Exception) -> None:
