@@ -155,7 +155,8 @@ def evolve(state: State, event: Event) -> State:
         case SeatResigned(seat):
             return replace(state, resigned=(*state.resigned, seat))
         case GameOver(reason, _, winners):
-            return replace(state, phase=Phase.OVER, result=Result(reason, winners))
+            players = tuple(replace(player, setup=None, put_out_card_id="", slots=()) for player in state.players)
+            return replace(state, players=players, phase=Phase.OVER, result=Result(reason, winners))
         case DeckShuffled(_, card_ids):
             return replace(state, deck=card_ids)
         case _:

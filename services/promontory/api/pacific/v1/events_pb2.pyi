@@ -730,10 +730,11 @@ class TokensMoved(_message.Message):
     DESTINATION_FIELD_NUMBER: _builtins.int
     N_FIELD_NUMBER: _builtins.int
     CAUSE_FIELD_NUMBER: _builtins.int
+    HQ_IDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat whose mat it is."""
     kind: _vocabulary_pb2.Kind.ValueType
-    """The kind. Of HQs those that copied the fewest kinds this turn move, the lowest id first."""
+    """The kind."""
     source: _vocabulary_pb2.Area.ValueType
     """The area they left."""
     destination: _vocabulary_pb2.Area.ValueType
@@ -742,6 +743,10 @@ class TokensMoved(_message.Message):
     """How many."""
     cause: _vocabulary_pb2.MoveCause.ValueType
     """What moved them."""
+    @_builtins.property
+    def hq_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Which HQs they are; empty for all other kinds."""
+
     def __init__(
         self,
         *,
@@ -751,10 +756,11 @@ class TokensMoved(_message.Message):
         destination: _vocabulary_pb2.Area.ValueType = ...,
         n: _builtins.int = ...,
         cause: _vocabulary_pb2.MoveCause.ValueType = ...,
+        hq_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "destination", b"destination", "kind", b"kind", "n", b"n", "seat", b"seat", "source", b"source"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "destination", b"destination", "hq_ids", b"hq_ids", "kind", b"kind", "n", b"n", "seat", b"seat", "source", b"source"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -771,16 +777,21 @@ class TokensRemoved(_message.Message):
     AREA_FIELD_NUMBER: _builtins.int
     N_FIELD_NUMBER: _builtins.int
     CAUSE_FIELD_NUMBER: _builtins.int
+    HQ_IDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat whose mat it is."""
     kind: _vocabulary_pb2.Kind.ValueType
-    """The kind. Of HQs those that copied the fewest kinds this turn go, the lowest id first."""
+    """The kind."""
     area: _vocabulary_pb2.Area.ValueType
     """The area they left."""
     n: _builtins.int
     """How many."""
     cause: _vocabulary_pb2.RemovalCause.ValueType
     """What removed them."""
+    @_builtins.property
+    def hq_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Which HQs they are; empty for all other kinds."""
+
     def __init__(
         self,
         *,
@@ -789,10 +800,11 @@ class TokensRemoved(_message.Message):
         area: _vocabulary_pb2.Area.ValueType = ...,
         n: _builtins.int = ...,
         cause: _vocabulary_pb2.RemovalCause.ValueType = ...,
+        hq_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["area", b"area", "cause", b"cause", "kind", b"kind", "n", b"n", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["area", b"area", "cause", b"cause", "hq_ids", b"hq_ids", "kind", b"kind", "n", b"n", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
