@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 from types import ModuleType
@@ -69,6 +70,10 @@ class Attacker:
     def player(self, name: str) -> Metadata:
         """Return the identity of a player who may do all that players may."""
         return bearer(self.player_key.mint(name, PLAYER_SCOPES, life=timedelta(minutes=5)))
+
+    def stranger(self) -> Metadata:
+        """Return the identity of a player that nobody has seen before."""
+        return self.player(f"stranger-{uuid.uuid4().hex}")
 
     def service(self) -> Metadata:
         """Return the identity of a service that may do all that services may."""

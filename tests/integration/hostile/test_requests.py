@@ -49,7 +49,7 @@ def request_of(method: str, match_id: str, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("request_bytes", BYTES.values(), ids=BYTES)
 async def test_bytes_that_are_no_request_are_refused(attacker: Attacker, method: str, request_bytes: bytes) -> None:
     """[style 7] Every failure has one ErrorInfo, with a listed reason and no text of Python's."""
-    refused = await failure(attacker.send(method, request_bytes, attacker.player("eve")))
+    refused = await failure(attacker.send(method, request_bytes, attacker.stranger()))
     assert refused.code in {"INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"}
 
 
@@ -59,7 +59,7 @@ async def test_names_that_nothing_has_are_refused_with_a_status_that_arrives(
     attacker: Attacker, method: str, field: str, name: str
 ) -> None:
     """What a request says is not told back so broadly that the transport drops the whole status."""
-    refused = await attacker.refused(method, attacker.player("eve"), **{field: name})
+    refused = await attacker.refused(method, attacker.stranger(), **{field: name})
     assert refused.code in {"INVALID_ARGUMENT", "NOT_FOUND"}
 
 
@@ -67,7 +67,7 @@ async def test_names_that_nothing_has_are_refused_with_a_status_that_arrives(
 async def test_names_that_are_no_text_are_refused(attacker: Attacker, method: str, field: str) -> None:
     """Invalid UTF-8 is no request."""
     number = METHODS[method].input_type.fields_by_name[field].number
-    refused = await failure(attacker.send(method, bytes([number << 3 | 2, 2]) + b"\xc3\x28", attacker.player("eve")))
+    refused = await failure(attacker.send(method, bytes([number << 3 | 2, 2]) + b"\xc3\x28", attacker.stranger()))
     assert (refused.code, refused.reason) == ("INVALID_ARGUMENT", "BAD_REQUEST")
 
 
