@@ -84,7 +84,8 @@ def reason_of(error: grpc.aio.AioRpcError) -> str:
     status: Any = rpc_status.from_call(error)  # type: ignore[arg-type]
     detail = error_details_pb2.ErrorInfo()
     status.details[0].Unpack(detail)
-    return detail.reason
+    reason: str = detail.reason
+    return reason
 
 
 def _bearer(token: str) -> Metadata:
