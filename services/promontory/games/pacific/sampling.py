@@ -83,36 +83,7 @@ class _Dealt:
         taken, self._cards = self._cards[:number], self._cards[number:]
         return tuple(taken)
 
-    def _execution(self, seat: Seat, player: Player, public: ExecutionView) -> Execution:
-        """Return an execution whose draws so far are the last cards of the player's hand."""
-        blank = _execution(seat, public)
-        held = player.holdings.hand
-        drawn = _drawn(self._deck, seat, player, execution=blank)
-        kept, known = held[: len(held) - len(drawn)], dict(zip(drawn, held[len(held) - len(drawn) :], strict=True))
-        reservations = tuple(
-            replace(one, drawn_card_ids=tuple(known.get(card) or self._take(1)[0] for card in one.drawn_card_ids))
-            for one in blank.reservations
-        )
-        return replace(blank, reservations=reservations, start=replace(blank.start, hand=kept))
-
-
-def _execution(self, seat: Seat, player: Player, public: ExecutionView) -> Execution:
-    """Return an execution whose draws so far are the last cards of the player's hand."""
-    blank = _execution(seat, public)
-    drawn = _drawn(self._deck, seat, player, execution=blank)
-    known = dict(zip(drawn, player.holdings.hand[len(player.holdings.hand) - len(drawn) :], strict=True))
-    reservations = [
-        replace(
-            one,
-            drawn_card_ids=tuple(known[blank] if blank in known else self._take(1)[0] for blank in one.drawn_card_ids),
-        )
-        for one in blank.reservations
-    ]
-    hand = player.holdings.hand[: len(player.holdings.hand) - len(drawn)]
-    return replace(blank, reservations=tuple(reservations), start=replace(blank.start, hand=hand))
-
-
-def _execution(seat: Seat, public: ExecutionView) -> Execution:
+    def _shown(seat: Seat, public: ExecutionView) -> Execution:
     """Return an execution as far as everybody knows it: with an empty hand, and placeholders for reserved cards."""
     numbers = count()
     reservations = tuple(
