@@ -105,6 +105,7 @@ class WorkerSettings(ProcessSettings):
     scoring_target: str = "127.0.0.1:7402"
     queues: str = "bots,tallies"
     concurrency: Count = 1
+    task_seconds: Seconds = 20
 
 
 ALL = (ProcessSettings, RulesSettings, MatchmakingSettings, ScoringSettings, RelaySettings, WorkerSettings)

@@ -14,8 +14,6 @@ from promontory.workers.services import Services
 from promontory.workers.tasks import add_tasks
 
 SCOPES = frozenset({Scope.PLAY_FOR_THE_HOUSE, Scope.TALLY_MATCH})
-TASK_SECONDS = 20
-"""After so long a task is ended, where the pool can do that; shorter than a message's visibility timeout."""
 
 
 def create_app(settings: WorkerSettings) -> Celery:
@@ -25,13 +23,13 @@ def create_app(settings: WorkerSettings) -> Celery:
     """
     app = Celery("promontory", set_as_current=False, task_cls=AcknowledgedTask)
     app.conf.update(celery_settings(broker_url(settings.broker_url, settings.redis_url)))
-    app.conf.update(_worker_settings())
+    app.conf.update(_worker_settings(settings.task_seconds))
     identity = ServiceIdentity(load_key(settings.service_key_file), "worker", SCOPES)
     add_tasks(app, Services(settings, identity))
     return app
 
 
-def _worker_settings() -> dict[str, Any]:
+def _worker_settings(task_seconds: float) -> dict[str, Any]:
     """Return the settings that only workers have.
 
     A message is acknowledged after its task, and none is held back behind a task that runs; neither is trusted, since
@@ -41,7 +39,7 @@ def _worker_settings() -> dict[str, Any]:
     return {
         "task_acks_late": True,
         "task_reject_on_worker_lost": False,
-        "task_time_limit": TASK_SECONDS,
+        "task_time_limit": task_seconds,
         "worker_prefetch_multiplier": 1,
         "worker_soft_shutdown_timeout": 10,
         "worker_enable_remote_control": False,

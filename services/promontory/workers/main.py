@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import nullcontext
 from typing import Any
 
 import structlog
 from celery import signals
 
 from promontory.runtime import server
-from promontory.runtime.settings import WorkerSettings
+from promontory.runtime.broker import BOTS, QUEUES
+from promontory.runtime.settings import SettingsError, WorkerSettings, targets
 from promontory.workers.app import create_app
 from promontory.workers.telemetry import Telemetry, structure_logging
+from promontory.workers.watchdog import Watchdog
 
 log = structlog.get_logger()
+
+
+def _check(settings: WorkerSettings) -> None:
+    queues = settings.queues.split(",")
+    if strange := [queue for queue in queues if queue not in QUEUES]:
+        raise SettingsError(f"PROMONTORY_QUEUES names {', '.join(strange)}; there are {', '.join(QUEUES)}")
+    if BOTS in queues and not targets(settings.rules_targets):
+        raise SettingsError("PROMONTORY_RULES_TARGETS names no game: bots play with game=host:port,game=host:port")
 
 
 def run_worker(settings: WorkerSettings) -> int:
@@ -23,6 +34,8 @@ def run_worker(settings: WorkerSettings) -> int:
     With a concurrency of 1 tasks run in this process, one after the other: the metrics it serves are theirs. With more
     they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
     """
+    is_alone = settings.concurrency == 1  # else the pool ends what takes too long
+    _check(settings)
     structure_logging()
     app = create_app(settings)
 
@@ -34,13 +47,13 @@ def run_worker(settings: WorkerSettings) -> int:
         hostname=f"worker-{os.getpid()}@{socket.gethostname()}",
         queues=settings.queues.split(","),
         concurrency=settings.concurrency,
-        pool="solo" if settings.concurrency == 1 else "prefork",
+        pool="solo" if is_alone else "prefork",
         without_gossip=True,
         without_mingle=True,
         without_heartbeat=True,
         quiet=True,
     )
-    with Telemetry():
+    with Telemetry(), Watchdog(settings.task_seconds) if is_alone else nullcontext():
         worker.start()
     log.info("worker_stopped")
     return int(worker.exitcode or 0)
