@@ -148,7 +148,7 @@ def _read(file: Path) -> str:
 
 
 def _unusable(file: Path, problem: str) -> KeyFileError:
-    remedy = "correct it, or the setting PROMONTORY_..._KEY(S)_FILE; `promontory token` makes keys where there are none"
+    remedy = "correct it, or the setting PROMONTORY_..._KEY(S)_FILE; `promontory up` makes keys where there are none"
     return KeyFileError(f"the key file {file} cannot be used: {problem}; {remedy}")
 
 

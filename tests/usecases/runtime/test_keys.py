@@ -155,7 +155,7 @@ def test_an_unusable_private_key_is_named_with_its_file(tmp_path: Path, spoil: C
 def test_a_key_file_that_cannot_be_read_is_named_with_what_makes_one(
     tmp_path: Path, use: Callable[[Path], object], name: str
 ) -> None:
-    with pytest.raises(KeyFileError, match=r"cannot be used: (No such file|Is a directory).*`promontory token`"):
+    with pytest.raises(KeyFileError, match=r"cannot be used: (No such file|Is a directory).*`promontory up`"):
         use(tmp_path / name)
 
 
