@@ -36,7 +36,7 @@ from promontory.games.pacific.decisions import (
     Step,
     SteppedRun,
 )
-from promontory.games.pacific.events import Event
+from promontory.games.pacific.events import Event, PhaseStarted
 from promontory.games.pacific.holdings import Holdings
 from promontory.games.pacific.state import Player, State
 from promontory.games.pacific.tokens import Effect, Hq, Mat, TokenPick, Tokens
@@ -49,6 +49,7 @@ FILE: dict[str, Any] = json.loads(shipped_deck())
 _ENTRIES: dict[str, dict[str, Any]] = {card["id"]: card for card in FILE["cards"]}
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 
 def seeded(seed: int) -> Random:
@@ -315,29 +316,45 @@ def _bench() -> Pacific:
 
 
 def executing(card_ids: Iterable[str], seat: Player, *, game: Pacific = GAME, sole_pick: bool = True) -> State:
-    """Return a game for three in which seat 0, that is `seat`, has begun to execute cards.
+    """Return a game for three in which seat 0, that is `seat`, has begun to execute cards; see `begin_executing`."""
+    return begin_executing(card_ids, seat, game=game, sole_pick=sole_pick)[1]
+
+
+def begin_executing(
+    card_ids: Iterable[str], seat: Player, *, game: Pacific = GAME, sole_pick: bool = True
+) -> tuple[list[Event], State]:
+    """Return what seat 0, that is `seat`, does up to its first decision when it executes cards, and the game then.
 
     Seat 1 executes the same card as seat 0 unless `sole_pick`; seat 2 is asked for an arrow, so the turn does not end.
     """
     own = list(card_ids)
-    table = [*own, "diversify"][:2]
-    state = choosing(seat, Player(), Player(), table=" ".join([*table, "direct_flight"]), deck="spas port dugongs")
-    _, state = decide(state, *choose(range(len(own)), 2 if sole_pick else 0, 2), game=game)
-    return state
+    table = " ".join([*[*own, "diversify"][:2], "direct_flight"])
+    state = choosing(seat, Player(), Player(), table=table, deck="spas port dugongs")
+    events, state = decide(state, *choose(range(len(own)), 2 if sole_pick else 0, 2), game=game)
+    started = next(n for n, event in enumerate(events) if isinstance(event, PhaseStarted))
+    return [event for event in events[started + 1 :] if getattr(event, "seat", None) == 0], state
 
 
-def played(do: str, seat: Player, *said: str, sole_pick: bool = True) -> tuple[list[Event], Player]:
+def played(
+    do: str, seat: Player, *said: str, sole_pick: bool = True, game: Pacific | None = None
+) -> tuple[list[Event], Player]:
     """Let `seat` execute the cards that `do` lists, or run an area (`run peru`), answering in words.
 
-    Returns the events since the choice, and the player once nothing is left to decide; all answers must be used up.
+    Returns all that it did, and the player once nothing is left to decide; all answers must be used up.
     """
     area = do.removeprefix("run ")
     card_ids = [f"run_{area}"] if area != do else do.split()
     order = [f"cards {do}"] if len(card_ids) > 1 else []
-    state = executing(card_ids, seat, game=_bench(), sole_pick=sole_pick)
-    events, state = answers(state, *order, *said, game=_bench())
+    rules = game or _bench()
+    events, state = begin_executing(card_ids, seat, game=rules, sole_pick=sole_pick)
+    more, state = answers(state, *order, *said, game=rules)
     assert open_decision(state) is None, "an answer is missing"
-    return events, state.players[0]
+    return events + more, state.players[0]
+
+
+def only(kind: type[E], events: Iterable[Event]) -> list[E]:
+    """Return those of `events` that are of a kind."""
+    return [event for event in events if isinstance(event, kind)]
 
 
 def outcome(player: Player) -> str:

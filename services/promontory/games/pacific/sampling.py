@@ -83,7 +83,20 @@ class _Dealt:
         taken, self._cards = self._cards[:number], self._cards[number:]
         return tuple(taken)
 
-    def _shown(seat: Seat, public: ExecutionView) -> Execution:
+    def _execution(self, seat: Seat, player: Player, public: ExecutionView) -> Execution:
+        """Return an execution whose draws so far are the last cards of the player's hand."""
+        blank = _shown(seat, public)
+        held = player.holdings.hand
+        drawn = _drawn(self._deck, seat, player, execution=blank)
+        kept, known = held[: len(held) - len(drawn)], dict(zip(drawn, held[len(held) - len(drawn) :], strict=True))
+        reservations = tuple(
+            replace(one, drawn_card_ids=tuple(known.get(card) or self._take(1)[0] for card in one.drawn_card_ids))
+            for one in blank.reservations
+        )
+        return replace(blank, reservations=reservations, start=replace(blank.start, hand=kept))
+
+
+def _shown(seat: Seat, public: ExecutionView) -> Execution:
     """Return an execution as far as everybody knows it: with an empty hand, and placeholders for reserved cards."""
     numbers = count()
     reservations = tuple(
