@@ -20,7 +20,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test test-fast lint format protos protos-check protos-freeze build clean distclean
+.PHONY: help setup demo up test test-fast drill lint format protos protos-check protos-freeze build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,16 +41,19 @@ $(BIN)/uv:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==$(UV_VERSION)"
 
 demo: setup ## Start everything on this machine and watch ranked matches being played
-	$(BIN)/promontory demo $(ARGS)
+	@$(BIN)/promontory demo $(ARGS)
 
 up: setup ## Start everything on this machine and keep it running until Ctrl-C
-	$(BIN)/promontory up $(ARGS)
+	@$(BIN)/promontory up $(ARGS)
 
 test: setup ## Run all tests; JOBS=n sets how many at a time
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
+
+drill: setup ## Put the whole platform through minutes of faults under load; prints figures
+	$(BIN)/pytest -s $(or $(ARGS),tests/drills/drill_platform.py)
 
 lint: setup ## Check style, types, import rules, protos, generated code and the lock
 	$(BIN)/ruff check

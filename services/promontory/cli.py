@@ -16,11 +16,10 @@ from typing import Any
 import msgspec
 
 from promontory import __version__
+from promontory.client.places import DATA_DIRECTORY, REDIS_URL_FILE
 
 Run = Callable[[argparse.Namespace], int]
 Parsers = Any  # argparse's class of sub-parsers is private
-
-DATA_DIRECTORY = Path(".promontory")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -33,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = run(arguments)
     except KeyboardInterrupt:
         code = 130
+    except OSError as error:
+        code = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments)
     except ModuleNotFoundError as error:
         code = _fail(f"this command needs the package {error.name}: pip install 'promontory[server]'", arguments)
     except Exception as error:  # noqa: BLE001 - the edge: people get a sentence, --debug the trace
@@ -49,7 +50,21 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show the trace of an error")
     top.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_up, _demo, _bot, _arena, _audit, _token, _serve, _relay, _work, _load_functions, _ratings):
+    for add in (
+        _up,
+        _demo,
+        _bot,
+        _arena,
+        _leaderboard,
+        _export,
+        _audit,
+        _token,
+        _serve,
+        _relay,
+        _work,
+        _load_functions,
+        _ratings,
+    ):
         add(commands)
     return top
 
@@ -64,6 +79,12 @@ def _group(commands: Parsers, name: str, summary: str, *, of: str) -> Parsers:
     """Return the sub-parsers of a command that is a group `of` commands, one of which must be named."""
     group = commands.add_parser(name, help=summary, description=summary)
     return group.add_subparsers(title=f"{of}s", metavar=of.upper(), required=True)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
+    return int(text)
 
 
 def _json_option(command: argparse.ArgumentParser) -> None:
@@ -84,7 +105,7 @@ def _up(commands: Parsers) -> None:
     up = _command(commands, "up", _run_up, "Run the whole platform on this machine until Ctrl-C.")
     _data_option(up)
     up.add_argument("--any-ports", action="store_true", help="take any free ports instead of the usual ones")
-    up.add_argument("--workers", type=int, default=1, metavar="N", help="worker processes (default: %(default)s)")
+    up.add_argument("--workers", type=_count, default=1, metavar="N", help="worker processes (default: %(default)s)")
 
 
 def _run_up(arguments: argparse.Namespace) -> int:
@@ -95,7 +116,7 @@ def _run_up(arguments: argparse.Namespace) -> int:
 
 def _demo(commands: Parsers) -> None:
     demo = _command(commands, "demo", _run_demo, "Play rated matches of house bots from ticket to leaderboard.")
-    demo.add_argument("--matches", type=int, default=20, metavar="N", help="matches to play (default: %(default)s)")
+    demo.add_argument("--matches", type=_count, default=20, metavar="N", help="matches to play (default: %(default)s)")
     demo.add_argument("--game", action="append", metavar="GAME", help="a game to play; may be repeated (default: all)")
     demo.add_argument("--export-dir", type=Path, metavar="DIR", help="keep one audit file per finished match here")
     _json_option(demo)
@@ -176,6 +197,56 @@ def _run_arena(arguments: argparse.Namespace) -> int:
     return arena_report.run(arguments.game, plan, as_json=arguments.json)
 
 
+def _leaderboard(commands: Parsers) -> None:
+    board = _command(commands, "leaderboard", _run_leaderboard, "Show the players of a pool, the best first.")
+    board.add_argument("--pool", required=True, help="the pool, for example transcontinental.ranked")
+    _access_options(board)
+    _json_option(board)
+
+
+def _run_leaderboard(arguments: argparse.Namespace) -> int:
+    from promontory.client import reading
+
+    entries = asyncio.run(reading.leaderboard(_access(arguments), arguments.pool))
+    if arguments.json:
+        _print_json(entries)
+    else:
+        print(reading.leaderboard_text(arguments.pool, entries))
+    return 0
+
+
+def _export(commands: Parsers) -> None:
+    export = _command(commands, "export", _run_export, "Write the audit file of a finished match.")
+    export.add_argument("match", help="the match's id")
+    export.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: MATCH.jsonl)")
+    _access_options(export)
+
+
+def _run_export(arguments: argparse.Namespace) -> int:
+    from promontory.client import reading
+
+    file = arguments.output or Path(f"{arguments.match}.jsonl")
+    file.write_bytes(asyncio.run(reading.export(_access(arguments), arguments.match)))
+    print(f"wrote {file}; check it: promontory audit {file}")
+    return 0
+
+
+def _access_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--endpoints", default="", help="host:port, or service=host:port,... (default: `promontory up`)"
+    )
+    command.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)"
+    )
+    _data_option(command)
+
+
+def _access(arguments: argparse.Namespace) -> Any:
+    from promontory.client.bot_command import Access
+
+    return Access(arguments.data_dir, arguments.endpoints, arguments.token_file)
+
+
 def _audit(commands: Parsers) -> None:
     audit = _command(
         commands, "audit", _run_audit, "Check exported matches: hash chain, draws, every decision, outcome."
@@ -207,7 +278,7 @@ def _run_token(arguments: argparse.Namespace) -> int:
     from promontory.local.keys import KeyRing
 
     ring = KeyRing(arguments.data_dir / "keys")
-    ring.create_missing()
+    ring.require()
     print(ring.player_token(arguments.player, life=timedelta(hours=arguments.hours)))
     return 0
 
@@ -275,7 +346,8 @@ def _run_load_functions(_: argparse.Namespace) -> int:
     from promontory.local.functions import load_all
     from promontory.runtime.settings import ProcessSettings, load
 
-    for library in asyncio.run(load_all(load(ProcessSettings).redis_url)):
+    settings = load(ProcessSettings)
+    for library in asyncio.run(load_all(settings.redis_url, require_aof=settings.require_aof)):
         print(f"loaded {library}")
     return 0
 
@@ -286,14 +358,17 @@ def _ratings(commands: Parsers) -> None:
         actions, "rebuild", _run_rebuild, "Recompute a pool's ratings from the logs and compare, byte by byte."
     )
     rebuild.add_argument("--pool", required=True, help="the pool")
+    _data_option(rebuild)
     _json_option(rebuild)
 
 
 def _run_rebuild(arguments: argparse.Namespace) -> int:
     from promontory.local.rebuild import rebuild
-    from promontory.runtime.settings import ScoringSettings, load
+    from promontory.runtime.settings import ScoringSettings, given, load
 
-    found = asyncio.run(rebuild(load(ScoringSettings).redis_url, arguments.pool))
+    noted = arguments.data_dir / REDIS_URL_FILE
+    url = noted.read_text() if noted.exists() and not given("redis_url") else load(ScoringSettings).redis_url
+    found = asyncio.run(rebuild(url, arguments.pool))
     if arguments.json:
         _print_json(found)
     else:

@@ -22,7 +22,7 @@ from promontory.eventlog.port import (
 )
 from promontory.eventlog.redis_calls import ServerRefused
 from promontory.eventlog.redis_server import Connections, connect
-from promontory.eventlog.redis_streams import RedisEventLog, Tuning
+from promontory.eventlog.redis_streams import BUCKETS_KEY, BucketsShrunk, RedisEventLog, Tuning
 from promontory.runtime.clock import now_ms
 from promontory.runtime.embedded import EmbeddedServer
 from tests.support.event_logs import append_chain, position, proposal
@@ -348,3 +348,14 @@ async def _alter(client: Redis, key: str, field: str) -> None:
     await client.delete(key)
     for entry_id, fields in [*entries, (last_id, altered)]:
         await client.xadd(key, fields, id=entry_id)
+
+
+async def test_the_number_of_buckets_may_grow_but_not_shrink(log: RedisEventLog, redis_client: Redis) -> None:
+    """[event_log 2.2] Matches in a bucket that nobody looks after would wait for ever."""
+    await redis_client.delete(BUCKETS_KEY)
+    await log.agree_on_buckets(64)
+    await log.agree_on_buckets(64)
+    await log.agree_on_buckets(128)
+    with pytest.raises(BucketsShrunk, match="PROMONTORY_BUCKETS=128"):
+        await log.agree_on_buckets(64)
+    await redis_client.delete(BUCKETS_KEY)

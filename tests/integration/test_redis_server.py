@@ -18,7 +18,7 @@ from promontory.eventlog.functions import (
 )
 from promontory.eventlog.port import START
 from promontory.eventlog.redis_calls import ServerRefused
-from promontory.eventlog.redis_server import Connections, UnsafeServer, check_policy, connect
+from promontory.eventlog.redis_server import Connections, ServerUnreachable, UnsafeServer, check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.runtime.clock import now_ms
 from promontory.runtime.embedded import EmbeddedServer
@@ -161,3 +161,10 @@ async def test_clients_reconnect_after_a_restart(tmp_path: Path) -> None:
     await eventually(lambda: append_chain(log, "tc-0a7-a", 1, after=after))
     await connections.aclose()
     server.stop()
+
+
+async def test_a_server_that_does_not_answer_is_named_with_the_setting(tmp_path: Path) -> None:
+    """Not an error number, but what to do."""
+    async with connect(f"unix://{tmp_path / 'nobody.sock'}") as connections:
+        with pytest.raises(ServerUnreachable, match="PROMONTORY_REDIS_URL"):
+            await check_policy(connections.commands)

@@ -223,3 +223,23 @@ def test_a_setting_that_nobody_reads_ends_the_start(capsys: Output, monkeypatch:
 def test_with_debug_the_trace_is_shown(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         main(["--debug", "audit", str(tmp_path / "nowhere.jsonl")])
+
+
+def test_a_token_is_not_minted_where_there_is_no_platform(tmp_path: Path, capsys: Output) -> None:
+    """It would be a token that nobody takes."""
+    assert run("token", "--player", "ada", "--data-dir", str(tmp_path / "nowhere")) == 1
+    assert "promontory up" in capsys.readouterr().err
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "x"])
+def test_a_demonstration_of_no_matches_is_wrong_usage(number: str, capsys: Output) -> None:
+    assert run("demo", "--matches", number) == 2
+    assert "--matches" in capsys.readouterr().err
+
+
+def test_an_audit_file_that_is_cut_off_is_called_so(tmp_path: Path, capsys: Output) -> None:
+    lines = MATCH.read_bytes().splitlines(keepends=True)
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-1]))
+    assert run("audit", str(tmp_path / "cut.jsonl")) == 1
+    assert "cut off" in capsys.readouterr().out

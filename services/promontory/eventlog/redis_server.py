@@ -9,6 +9,8 @@ import msgspec
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 OLDEST_VERSION = (7, 0)
 CONNECT_SECONDS = 2.0
@@ -23,6 +25,15 @@ class UnsafeServer(Exception):
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("this server must not hold the event log: " + "; ".join(problems))
         self.problems = problems
+
+
+class ServerUnreachable(Exception):
+    """Nothing answers where the server should be."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(
+            f"the event log's server does not answer ({cause}): start it, or name another with PROMONTORY_REDIS_URL"
+        )
 
 
 class Connections(msgspec.Struct, frozen=True):
@@ -70,9 +81,13 @@ def _client(url: str, answer_seconds: float) -> Redis:
 async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
     """Return if the server can be trusted with the log, else raise `UnsafeServer` with all that is wrong.
 
-    Needs no right but INFO.
+    Needs no right but INFO. Raises `ServerUnreachable` if the server does not answer.
     """
-    problems = tuple(_problems(await client.info("everything"), require_aof=require_aof))
+    try:
+        facts = await client.info("everything")
+    except (RedisConnectionError, RedisTimeoutError, OSError) as error:
+        raise ServerUnreachable(error) from error
+    problems = tuple(_problems(facts, require_aof=require_aof))
     if problems:
         raise UnsafeServer(problems)
 
@@ -93,7 +108,7 @@ def _problems(facts: Mapping[str, Any], *, require_aof: bool) -> Iterator[str]:
     if require_aof and not facts.get("aof_enabled"):
         yield (
             "appendonly is 'no', so a restart loses matches: set `appendonly yes`, "
-            "or allow a log that is not durable in the settings"
+            "or allow a log that is not durable with PROMONTORY_REQUIRE_AOF=false"
         )
 
 

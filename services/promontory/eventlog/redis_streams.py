@@ -37,10 +37,20 @@ from promontory.eventlog.port import (
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import check_policy, connect
 
+BUCKETS_KEY = "promontory:buckets"
 FIRST_EPOCH = "1"
 RECOVERING = "!"
 PAGE_ENTRIES = 200
 FEED_PAGE_NOTES = 500
+
+
+class BucketsShrunk(Exception):
+    """There are matches in more buckets than the settings name."""
+
+    def __init__(self, noted: int, count: int) -> None:
+        super().__init__(
+            f"matches are spread over {noted} buckets here, not {count}: set PROMONTORY_BUCKETS={noted} or more"
+        )
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -96,6 +106,17 @@ class RedisEventLog:
     async def start(self) -> None:
         """Return if the server has the functions this log calls, else raise `functions.LibraryMissing`."""
         await self._caller.call(lambda: verify_library(self._client, self._functions))
+
+    async def agree_on_buckets(self, count: int) -> None:
+        """Note that matches are spread over `count` buckets from now on.
+
+        Raises `BucketsShrunk` if there were more before: matches in the others would wait for ever.
+        """
+        noted = int(await self._caller.command("GET", BUCKETS_KEY) or 0)
+        if count < noted:
+            raise BucketsShrunk(noted, count)
+        if count > noted:
+            await self._caller.command("SET", BUCKETS_KEY, count)
 
     async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
         """Append all of `proposed` or nothing; see `EventLog.append`.

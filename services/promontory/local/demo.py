@@ -56,11 +56,12 @@ class MatchResult(msgspec.Struct, frozen=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """A line of a leaderboard."""
+    """A line of a leaderboard, which is ranked by `assured_points`."""
 
     pool: str
     rank: int
     player: str
+    assured_points: float
     points: float
     matches: int
 
@@ -132,6 +133,7 @@ class Demonstration:
             await asyncio.gather(*(self._play_pool(pool, n) for pool, n in self._shares()))
             seconds = clock.monotonic() - started
             watching.cancel()
+            self._display.figures(await self._scrape())
             leaderboard = await self._leaderboard()
             figures = await self._scrape()
         return self._result(figures, seconds, leaderboard)
@@ -228,7 +230,14 @@ def _result_of(match: MatchSummary, *, audited: bool) -> MatchResult:
 
 def _standing(pool: Pool, entry: LeaderboardEntry) -> Standing:
     rating = entry.rating
-    return Standing(pool.id, entry.rank, rating.player_id, round(rating.points, 1), rating.matches)
+    return Standing(
+        pool=pool.id,
+        rank=entry.rank,
+        player=rating.player_id,
+        assured_points=round(entry.assured_points, 1),
+        points=round(rating.points, 1),
+        matches=rating.matches,
+    )
 
 
 def demo_pools(games: Sequence[str] = ()) -> Sequence[Pool]:

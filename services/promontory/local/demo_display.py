@@ -49,7 +49,7 @@ class Display:
         line = ", ".join(
             f"{'[green]' if place == 1 else '[white]'}{player} {score}[/]" for player, score, place in seats
         )
-        self._console.print(f"{result.match_id}  {line}  [dim]{result.version} commits[/dim]")
+        self._console.print(f"{result.match_id}  {line}  [dim]{result.version} commits[/dim]", soft_wrap=True)
 
     def figures(self, scraped: Scrape) -> None:
         """Show what the processes count now."""
@@ -71,9 +71,16 @@ class Display:
 
 
 def _leaderboard(result: Result) -> Table:
-    table = Table("pool", "rank", "player", "rating", "matches", title="Leaderboard")
+    table = Table("pool", "rank", "player", "assured", "rating", "matches", title="Leaderboard")
     for line in result.leaderboard:
-        table.add_row(line.pool, str(line.rank), line.player, f"{line.points:.0f}", str(line.matches))
+        table.add_row(
+            line.pool,
+            str(line.rank),
+            line.player,
+            f"{line.assured_points:.0f}",
+            f"{line.points:.0f}",
+            str(line.matches),
+        )
     return table
 
 

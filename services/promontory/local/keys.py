@@ -13,10 +13,10 @@ DEVELOPMENT_LIFE = timedelta(days=30)
 
 
 class KeyRing:
-    """The key files of one installation, in one directory of mode 700; missing ones are created."""
+    """The key files of one installation, in one directory of mode 700."""
 
     def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._directory = directory
         self.player_key_file = directory / "players.key.json"
         self.player_keys_file = directory / "players.jwks.json"
         self.service_key_file = directory / "service.key.json"
@@ -25,12 +25,21 @@ class KeyRing:
 
     def create_missing(self) -> None:
         """Create the keys that are not there yet; existing ones stay, because logs and tokens need them."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self.player_key_file.exists():
             identity.create_key(identity.PLAYERS, self.player_key_file, self.player_keys_file)
         if not self.service_key_file.exists():
             identity.create_key(identity.SERVICES, self.service_key_file, self.service_keys_file)
         if not self.seal_key_file.exists():
             create_seal_key(self.seal_key_file)
+
+    def require(self) -> None:
+        """Raise `FileNotFoundError` unless the keys are there."""
+        if not self.player_key_file.exists():
+            raise FileNotFoundError(
+                f"no platform keeps its keys in {self._directory}: run `promontory up` there first, or name its "
+                "directory with --data-dir"
+            )
 
     def environ(self) -> dict[str, str]:
         """Return the settings that point the processes to these keys."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from promontory.client.places import DATA_DIRECTORY, ENDPOINTS_FILE, REDIS_URL_FILE, TOKEN_FILE
 from promontory.local.platform import Platform
 from promontory.local.processes import ProcessFailed
 from promontory.runtime.embedded import ServerFailed
@@ -23,7 +26,8 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
     """Run the platform in `directory` until Ctrl-C or SIGTERM; a process that dies is started again."""
     console = Console()
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    for number in (signal.SIGTERM, signal.SIGINT):  # a shell's background jobs would ignore SIGINT
+        signal.signal(number, lambda *_: stop.set())
     platform = Platform(directory, redis_url=given("redis_url"), usual_ports=not any_ports, workers=workers)
     try:
         with console.status("starting"):
@@ -32,8 +36,6 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
         welcome(platform, console)
         while not stop.wait(WATCH_SECONDS):
             restart_dead(platform, console)
-    except KeyboardInterrupt:
-        pass
     finally:
         with console.status("stopping"):
             platform.stop()
@@ -43,8 +45,9 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
 
 def write_connection(platform: Platform) -> None:
     """Write what a client on this machine needs: a `token` of the player `you`, and last `endpoints.json`."""
-    _write_whole(platform.directory / "token", platform.keys.player_token(PLAYER))
-    _write_whole(platform.directory / "endpoints.json", json.dumps(platform.endpoints, indent=1) + "\n")
+    _write_whole(platform.directory / TOKEN_FILE, platform.keys.player_token(PLAYER))
+    _write_whole(platform.directory / REDIS_URL_FILE, platform.redis_url)
+    _write_whole(platform.directory / ENDPOINTS_FILE, json.dumps(platform.endpoints, indent=1) + "\n")
 
 
 def _write_whole(file: Path, text: str) -> None:
@@ -73,18 +76,24 @@ def welcome(platform: Platform, console: Console) -> None:
     for name, ready in platform.ready.items():
         table.add_row(name, ready.grpc or "-", f"http://{ready.metrics}/metrics", str(ready.pid))
     console.print(table)
-    console.print(f"event log: {platform.redis_url}   logs: {platform.directory / 'logs'}")
-    console.print(f"a development token of the player `{PLAYER}`: {platform.directory / 'token'}\n\nTry:")
+    places = {
+        "event log": platform.redis_url,
+        "logs": platform.directory / "logs",
+        f"a development token of the player `{PLAYER}`": platform.directory / TOKEN_FILE,
+    }
+    for what, where in places.items():
+        console.print(f"{what}: {where}", soft_wrap=True)
+    console.print("\nTry:")
     for command in _to_try(platform):
         console.print(f"  {command}", style="cyan", soft_wrap=True)
     console.print("\nCtrl-C stops it; data and keys stay.")
 
 
 def _to_try(platform: Platform) -> list[str]:
-    home = platform.directory
-    scoring = platform.ready["scoring"].metrics
+    called = os.path.relpath(sys.argv[0]) if os.sep in sys.argv[0] else sys.argv[0]
+    home = "" if platform.directory == DATA_DIRECTORY.absolute() else f" --data-dir {platform.directory}"
     return [
-        "promontory bot new my_bot.py",
-        f"promontory bot run my_bot.py --pool transcontinental.ranked --data-dir {home}",
-        f"curl -s http://{scoring}/metrics | grep promontory_tallies",
+        f"{called} bot new my_bot.py",
+        f"{called} bot run my_bot.py --pool transcontinental.ranked{home}",
+        f"{called} leaderboard --pool transcontinental.ranked{home}",
     ]

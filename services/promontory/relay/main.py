@@ -35,6 +35,7 @@ async def main(settings: RelaySettings) -> None:
     async with open_log(
         settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof, tuning=tuning
     ) as event_log:
+        await event_log.agree_on_buckets(settings.buckets)
         await _relay(event_log, games, settings)
     log.info("relay_stopped")
 

@@ -52,7 +52,8 @@ class AuditReport(msgspec.Struct, frozen=True):
             ranking = ", ".join(f"{player} {place}." for player, place in zip(self.players, self.places, strict=True))
             return f"match {self.match_id}: {self.commits} commits, all right ({ranking})"
         where = f"commit {self.version}" if self.version else "the file"
-        return f"match {self.match_id or '?'}: {where} is wrong: {self.cause}"
+        of_match = f"match {self.match_id}: " if self.match_id else ""
+        return f"{of_match}{where} is wrong: {self.cause}"
 
 
 class _Wrong(Exception):
@@ -125,8 +126,15 @@ def _read(raw: bytes) -> _File:
         raise _Wrong(0, f"its format is {header.format!r}, not {FORMAT!r}")
     commits = tuple(_commit(line, number) for number, line in enumerate(lines[1:-1], start=1))
     _check_chain(header.match_id, commits)
-    _check_footer(_line(Footer, lines[-1], 0), commits, hashlib.sha256(b"".join(lines[:-1])).hexdigest())
+    _check_footer(_footer(lines[-1]), commits, hashlib.sha256(b"".join(lines[:-1])).hexdigest())
     return _File(header.match_id, commits)
+
+
+def _footer(raw: bytes) -> Footer:
+    try:
+        return _line(Footer, raw, 0)
+    except _Wrong as wrong:
+        raise _Wrong(0, "its closing line is malformed or missing: it may be cut off") from wrong
 
 
 def _line(kind: type[Line], raw: bytes, version: int) -> Line:

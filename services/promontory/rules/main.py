@@ -34,6 +34,7 @@ async def main(game_name: str, settings: RulesSettings) -> None:
     """
     ruleset = load_ruleset(game_name, settings)
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
+        await log.agree_on_buckets(settings.buckets)
         await serve(compose(ruleset, log, settings), settings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prometheus_client import Counter, Gauge, Histogram, start_http_server
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, start_http_server
 
 from promontory import __version__
 
@@ -57,6 +57,7 @@ def outcome_of(error: Exception, outcomes: Mapping[type[Exception], str]) -> str
 
 def serve(listen: str) -> str:
     """Serve `/metrics` at `host:port` (port 0: any free one) from a thread; return the address it got."""
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     host, _, port = listen.rpartition(":")
     server, _thread = start_http_server(int(port), addr=host.strip("[]"))
     return f"{host}:{server.server_port}"

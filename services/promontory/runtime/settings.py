@@ -7,8 +7,9 @@ one machine.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -121,13 +122,18 @@ def load(kind: type[Settings], environ: Mapping[str, str] | None = None) -> Sett
     given = _given(os.environ if environ is None else environ)
     known = {field.name for each in ALL for field in fields(each)}
     if unknown := sorted(given.keys() - known):
-        names = ", ".join(PREFIX + name.upper() for name in unknown)
+        names = ", ".join(_unknown(name, known) for name in unknown)
         raise SettingsError(f"no process reads {names}; the settings table in the README lists the names")
     mine = {field.name: given[field.name] for field in fields(kind) if given.get(field.name)}
     try:
         return msgspec.convert(mine, kind, strict=False, dec_hook=_decode)
     except msgspec.ValidationError as error:
         raise SettingsError(f"unusable setting: {_named(error)}; the settings table in the README says more") from error
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return PREFIX + name.upper() + (f" (do you mean {PREFIX}{near[0].upper()}?)" if near else "")
 
 
 def given(field: str) -> str | None:

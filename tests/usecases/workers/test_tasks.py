@@ -15,6 +15,7 @@ from promontory.client.errors import NotFound, PromontoryError, Unavailable
 from promontory.runtime.broker import PLAY_BOT_TURN, TALLY_MATCH
 from promontory.runtime.settings import SettingsError, WorkerSettings
 from promontory.workers.app import create_app
+from promontory.workers.main import run_worker
 from promontory.workers.tasks import add_tasks
 from promontory.workers.telemetry import Telemetry
 from tests.support.serving import create_keys
@@ -87,6 +88,19 @@ def test_malformed_addresses_are_refused_at_the_start(tmp_path: Path) -> None:
     """[style 8] Settings are validated in `main`, not by the first task."""
     with pytest.raises(SettingsError):
         create_app(settings(tmp_path, rules_targets="transcontinental"))
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"queues": "bots,dreams", "rules_targets": "transcontinental=127.0.0.1:1"}, "PROMONTORY_QUEUES"),
+        ({"queues": "bots"}, "PROMONTORY_RULES_TARGETS"),
+    ],
+)
+def test_a_worker_that_could_do_nothing_does_not_start(tmp_path: Path, given: dict[str, str], named: str) -> None:
+    """A misspelt queue would be served for ever, and nobody would notice."""
+    with pytest.raises(SettingsError, match=named):
+        run_worker(settings(tmp_path, **given))
 
 
 def test_a_task_is_told_in_one_line(telemetry: Telemetry) -> None:
