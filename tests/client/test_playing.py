@@ -72,7 +72,7 @@ async def test_a_preview_ends_where_chance_comes_in(world: World, client: AsyncC
     [
         (EndWork(1), r"EndWork\(seat=1\) is of seat 1; this is seat 0"),
         (None, "None is no command of transcontinental"),
-        ("pass", "'p' is no command of transcontinental"),
+        ("pass", "'pass' is no command of transcontinental"),
         (PlayMeld(0, (1, 2, 3)), "PlayMeld.* is no command of transcontinental"),  # type: ignore[arg-type]
     ],
 )

@@ -14,8 +14,9 @@ from typing import Self
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.client.connection import Connection, Remote, Token
-from promontory.client.errors import PromontoryError
+from promontory.client.errors import NotFound, PromontoryError
 from promontory.client.matches import Commit
+from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
@@ -49,16 +50,23 @@ class AsyncClient:
         token: Token = "",
         retry_seconds: float = RETRY_SECONDS,
         timing: Timing | None = None,
+        on_outage: OnOutage | None = None,
     ) -> None:
         """Connect nothing yet.
 
         `endpoints` is `"host:port"` for everything, or `"matchmaking=host:port,scoring=host:port,..."`, or a mapping of
         the services' names to addresses; an address `https://host:port` is called over TLS. `token` is the player's
-        token, or a function that returns it whenever a call is made. Raises `EndpointError`.
+        token, or a function that returns it whenever a call is made. `on_outage` is told when an address has not
+        answered for a second, and when it does again. Raises `EndpointError`.
         """
         self._connection = Connection(
-            endpoints, token=token, retry_seconds=retry_seconds, timing=Timing() if timing is None else timing
+            endpoints,
+            token=token,
+            retry_seconds=retry_seconds,
+            timing=Timing() if timing is None else timing,
+            on_outage=on_outage,
         )
+        self._prepared: dict[str, Pool] = {}
         self._matchmaking = Remote(self._connection, MATCHMAKING)
         self._ratings = Ratings(self._connection)
         self._lobby = Lobby(self._connection)
@@ -84,6 +92,25 @@ class AsyncClient:
         """Return the pools one can play in."""
         answer = await self._matchmaking.call("ListPools", matchmaking_service_pb2.ListPoolsRequest())
         return [pool_of(pool) for pool in answer.pools]
+
+    async def prepare(self, pool: str) -> Pool:
+        """Return the pool called `pool`, once the service of its game has answered; asked once, then remembered.
+
+        `play` does so before it enters, so that no match is made that the client could not play.
+
+        Raises:
+            NotFound: there is no such pool.
+            EndpointError: there is no endpoint for the pool's game.
+            Unimplemented: the endpoint of the pool's game leads to something else.
+        """
+        if pool not in self._prepared:
+            pools = {each.pool: each for each in await self.pools()}
+            if pool not in pools:
+                text = f"there is no pool {pool!r}; there are: {', '.join(pools)}"
+                raise NotFound(text, reason="POOL_NOT_FOUND", metadata={"pool": pool})
+            await GameRemote(self._connection, registry.entry(pools[pool].game)).reach()
+            self._prepared[pool] = pools[pool]
+        return self._prepared[pool]
 
     async def enter(
         self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None, house_bot: str = ""
@@ -111,8 +138,9 @@ class AsyncClient:
     async def play(self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Seat:
         """Enter the queue of `pool`, wait for the match, and return the seat in it.
 
-        Raises what `enter` does, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
+        Raises what `prepare` and `enter` do, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
         """
+        await self.prepare(pool)
         entering = asyncio.create_task(self.enter(pool, request_id=request_id, entropy=entropy))
         try:
             ticket = await asyncio.shield(entering)

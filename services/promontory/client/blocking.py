@@ -14,6 +14,7 @@ from promontory.client.connection import Token
 from promontory.client.errors import ClientClosed
 from promontory.client.loops import LoopThread
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update
+from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.tables import MatchEntry, Table
@@ -44,9 +45,12 @@ class Client:
         token: Token = "",
         retry_seconds: float = RETRY_SECONDS,
         timing: Timing | None = None,
+        on_outage: OnOutage | None = None,
     ) -> None:
-        """Connect nothing yet; see `AsyncClient`. Raises `EndpointError`."""
-        self._portal = _Portal(lambda: AsyncClient(endpoints, token=token, retry_seconds=retry_seconds, timing=timing))
+        """Connect nothing yet; see `AsyncClient`. `on_outage` is called in another thread. Raises `EndpointError`."""
+        self._portal = _Portal(
+            lambda: AsyncClient(endpoints, token=token, retry_seconds=retry_seconds, timing=timing, on_outage=on_outage)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -68,6 +72,10 @@ class Client:
     def pools(self) -> list[Pool]:
         """Return the pools one can play in."""
         return self._portal.run(lambda client: client.pools())
+
+    def prepare(self, pool: str) -> Pool:
+        """Return the pool called `pool`, once the service of its game has answered; asked once, then remembered."""
+        return self._portal.run(lambda client: client.prepare(pool))
 
     def enter(
         self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None, house_bot: str = ""

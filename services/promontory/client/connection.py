@@ -12,7 +12,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
 
 from promontory import __version__
-from promontory.client.endpoints import Endpoints, open_channel
+from promontory.client.endpoints import Endpoints, name_of, open_channel
 from promontory.client.errors import (
     Cancelled,
     ClientClosed,
@@ -20,9 +20,11 @@ from promontory.client.errors import (
     Internal,
     PromontoryError,
     Unavailable,
+    Unimplemented,
     from_call,
     is_from_transport,
 )
+from promontory.client.outages import OnOutage, OutageWatch
 from promontory.client.retrying import Patience, Timing
 from promontory.client.stubs import Stub
 
@@ -37,9 +39,16 @@ class Connection:
     """The channels to all services; opened as they are needed, in the event loop that is running then."""
 
     def __init__(
-        self, endpoints: str | Mapping[str, str], *, token: Token, retry_seconds: float, timing: Timing
+        self,
+        endpoints: str | Mapping[str, str],
+        *,
+        token: Token,
+        retry_seconds: float,
+        timing: Timing,
+        on_outage: OnOutage | None = None,
     ) -> None:
         """Raise `EndpointError` if the endpoints are malformed."""
+        self.outages = OutageWatch(on_outage, retry_seconds)
         self.timing = timing
         self.retry_seconds = retry_seconds
         self.closed = False
@@ -48,11 +57,15 @@ class Connection:
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._stubs: dict[tuple[str, str], Stub] = {}
 
+    def address(self, service: ServiceDescriptor) -> str:
+        """Return the address of `service`. Raises `EndpointError` if none is known."""
+        return self._endpoints.address(service.full_name)
+
     def stub(self, service: ServiceDescriptor) -> Stub:
         """Return the stub of `service`. Raises `ClientClosed` once the connection is closed."""
         if self.closed:
             raise ClientClosed("the client is closed", reason="CLIENT_CLOSED")
-        key = self._endpoints.address(service.full_name), service.full_name
+        key = self.address(service), service.full_name
         if key not in self._stubs:
             self._stubs[key] = Stub(self._channel(key[0]), service)
         return self._stubs[key]
@@ -63,7 +76,7 @@ class Connection:
         A connection that died without a word looks alive for minutes. What else waits on it fails at once, to be
         repeated.
         """
-        address = self._endpoints.address(service.full_name)
+        address = self.address(service)
         if self._stubs.get((address, service.full_name)) is stub:
             self._stubs = {key: other for key, other in self._stubs.items() if key[0] != address}
             await self._channels.pop(address).close(None)
@@ -111,11 +124,14 @@ class Remote:
         patience = self.patience()
         while True:
             try:
-                return await self._attempt(method, request, patience)
+                answer = await self._attempt(method, request, patience)
             except PromontoryError as error:
                 if not _is_repeatable(error, request):
                     raise
-                await patience.pause(error)
+                await self._pause(patience, error)
+            else:
+                self._connection.outages.answered(self._connection.address(self._service))
+                return answer
 
     async def pages(self, method: str, request: Any) -> AsyncGenerator[Any]:
         """Yield the answers of a listing method, page after page; `request` asks for the first and is changed."""
@@ -131,7 +147,8 @@ class Remote:
         stub = self._connection.stub(self._service)
         call = getattr(stub, method)(request, metadata=self._connection.metadata())
         try:
-            while (message := await self._read(stub, call)) is not _EOF:
+            while (message := await self._read(stub, method, call)) is not _EOF:
+                self._connection.outages.answered(self._connection.address(self._service))
                 yield message
         finally:
             call.cancel()
@@ -152,22 +169,26 @@ class Remote:
                 if not _is_resumable(error):
                     raise
                 cut = error
-            await patience.pause(cut)
+            await self._pause(patience, cut)
+
+    async def _pause(self, patience: Patience, error: PromontoryError) -> None:
+        self._connection.outages.failed(self._connection.address(self._service), error)
+        await patience.pause(error)
 
     async def _attempt(self, method: str, request: Message, patience: Patience) -> Any:
         stub = self._connection.stub(self._service)
         seconds = min(self._timing.call_seconds, patience.seconds_left() or self._timing.call_seconds)
         try:
-            with _failures(self._connection):
+            with self._failures(method):
                 return await getattr(stub, method)(request, timeout=seconds, metadata=self._connection.metadata())
         except DeadlineExceeded as error:
             if is_from_transport(error):
                 await self._connection.abandon(self._service, stub)
             raise
 
-    async def _read(self, stub: Stub, call: Any) -> Any:
+    async def _read(self, stub: Stub, method: str, call: Any) -> Any:
         try:
-            with _failures(self._connection):
+            with self._failures(method):
                 async with asyncio.timeout(self._timing.silence_seconds):
                     return await call.read()
         except TimeoutError:
@@ -175,21 +196,34 @@ class Remote:
             text = f"the stream was silent for {self._timing.silence_seconds:g} seconds"
             raise Unavailable(text, reason="STREAM_SILENT") from None
 
+    @contextmanager
+    def _failures(self, method: str) -> Iterator[None]:
+        """Turn what gRPC raises in the body into what the SDK raises."""
+        try:
+            yield
+        except grpc.aio.AioRpcError as error:
+            raise self._placed(from_call(error), method) from None
+        except (asyncio.CancelledError, grpc.aio.UsageError):
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            if self._connection.closed:
+                raise ClientClosed("the client was closed", reason="CLIENT_CLOSED") from None
+            raise Unavailable("the connection was given up", reason="CONNECTION_ABANDONED") from None
 
-@contextmanager
-def _failures(connection: Connection) -> Iterator[None]:
-    """Turn what gRPC raises in the body into what the SDK raises."""
-    try:
-        yield
-    except grpc.aio.AioRpcError as error:
-        raise from_call(error) from None
-    except (asyncio.CancelledError, grpc.aio.UsageError):
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        if connection.closed:
-            raise ClientClosed("the client was closed", reason="CLIENT_CLOSED") from None
-        raise Unavailable("the connection was given up", reason="CONNECTION_ABANDONED") from None
+    def _placed(self, error: PromontoryError, method: str) -> PromontoryError:
+        """Return `error` with what it takes to see that the endpoint is at fault, where it may be."""
+        address, service = self._connection.address(self._service), self._service.full_name
+        match error:
+            case Unimplemented(reason="METHOD_UNKNOWN" | "UNIMPLEMENTED"):
+                name = name_of(service)
+                text = f"{address} has no method {service}/{method}; is that where {name} is?"
+                text = f"{text} An endpoint for each service: matchmaking=host:port,{name}=host:port"
+                metadata = {**error.metadata, "address": address, "method": f"/{service}/{method}"}
+                return Unimplemented(text, reason=error.reason, metadata=metadata)
+            case Unavailable() if is_from_transport(error):
+                return Unavailable(f"nothing answers at {address} ({error.message})")
+        return error
 
 
 def _is_repeatable(error: PromontoryError, request: Message) -> bool:

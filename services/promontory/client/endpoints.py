@@ -37,11 +37,16 @@ class Endpoints:
 
     def address(self, service: str) -> str:
         """Return the address of the service with the full name `service`. Raises `EndpointError` if none is known."""
-        name = service.split(".")[2]
+        name = name_of(service)
         found = self._each.get(name) or self._each.get(_SAME_PROCESS.get(name, "")) or self._all
         if not found:
             raise EndpointError(f"no endpoint for {name!r}; there are: {', '.join(sorted(self._each))}")
         return found
+
+
+def name_of(service: str) -> str:
+    """Return the name by which endpoints call the service with the full name `service`."""
+    return service.split(".")[2]
 
 
 def open_channel(address: str, user_agent: str) -> grpc.aio.Channel:

@@ -49,7 +49,7 @@ class PromontoryError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        return f"{self.reason}: {self.message}"
+        return self.message if self.reason in self.message else f"{self.reason}: {self.message}"
 
 
 class Cancelled(PromontoryError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 from google.protobuf.message import Message
 
 from promontory.client.connection import Connection, Remote
-from promontory.client.errors import Internal, Unavailable, understanding
+from promontory.client.errors import Internal, InvalidArgument, NotFound, Unavailable, understanding
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of
 from promontory.codec import registry as codecs
 from promontory.codec.times import time_of
@@ -40,6 +40,11 @@ class GameRemote:
     async def call(self, method: str, **fields: Any) -> Any:
         """Return the answer of `method`."""
         return await self.remote.call(method, self.request(method, **fields))
+
+    async def reach(self) -> None:
+        """Return once the service has answered; whatever it says of a match that nobody has is an answer."""
+        with suppress(NotFound, InvalidArgument):
+            await self.call("GetMatch", match_id=f"{self.game.code}-000-{'a' * 26}")
 
     def events(self, messages: Sequence[Message]) -> tuple[Any, ...]:
         """Return the structs of `Event` messages."""
@@ -189,7 +194,8 @@ class Seat(Spectator):
         return match_of(answer.match)
 
     def _encoded(self, commands: Any) -> list[Message]:
-        listed = list(commands) if isinstance(commands, Sequence) else [commands]
+        several = isinstance(commands, Sequence) and not isinstance(commands, str | bytes)
+        listed = list(commands) if several else [commands]
         return [self._game.encoded(command, self.seat) for command in listed]
 
 
