@@ -99,9 +99,14 @@ def as_refusal(error: Exception) -> Refusal:
     return Refusal(Kind.FAULT, "INTERNAL", "internal error")
 
 
+def _sentence(error: Rejected) -> str:
+    values = ", ".join(f"{key} {value}" for key, value in error.details.items())
+    return f"the rules refuse it: {error}" + (f": {values}" if values else "")
+
+
 def _of_rules(kind: Kind, error: Rejected) -> Refusal:
     metadata = {"rule": error.rule, **error.details}
-    return Refusal(kind, error.reason, f"the rules refuse it: {error}", metadata=metadata)
+    return Refusal(kind, error.reason, _sentence(error), metadata=metadata)
 
 
 def status(refusal: Refusal) -> status_pb2.Status:
