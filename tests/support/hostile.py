@@ -49,6 +49,7 @@ LISTED = {
 }
 MOST_TRAILER_BYTES = 8 * 1024
 PLAIN: Any = (None, None)
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -15,10 +15,6 @@ import msgspec
 import structlog
 import uvloop
 from google.protobuf.descriptor import ServiceDescriptor
-from grpc_health.v1 import _async as aio_health
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import _async as aio_reflection
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from promontory.runtime import metrics
 from promontory.runtime.foreign import ForeignServices
@@ -70,21 +66,20 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     """
     stop = stop_event()
     try:
-        server, health_servicer, address = _prepare(service, settings)
+        server, foreign, address = _prepare(service, settings)
     except Exception:
         for coroutine in service.beside:
             coroutine.close()
         raise
     await server.start()
     tasks = [asyncio.create_task(_never_silent(coroutine)) for coroutine in service.beside]
-    for name in ["", *_names(service)]:
-        await health_servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    await foreign.tell_serving()
     announce(settings, grpc_address=address)
     await stop.wait()
     ended = [task for task in tasks if task.done()]
     log.info("server_draining")
     with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
-        await health_servicer.enter_graceful_shutdown()
+        await foreign.drain()
         for hook in service.drain:
             await hook()
         await server.stop(settings.drain_seconds)
@@ -94,8 +89,8 @@ async def serve(service: Service, settings: ServerSettings) -> None:
         task.result()
 
 
-def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Server, aio_health.HealthServicer, str]:
-    """Return a server that is bound but not started, its health, and its address."""
+def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Server, ForeignServices, str]:
+    """Return a server that is bound but not started, what it serves beside `service`, and its address."""
     server = grpc.aio.server(options=_options(settings))
     verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
     gate = Gate(
@@ -103,20 +98,12 @@ def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Serve
         max_request_bytes=settings.max_request_bytes,
         max_streams_per_player=settings.max_streams_per_player,
     )
-    health_servicer = aio_health.HealthServicer()
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
-    foreign = ForeignServices(server)
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, foreign)
-    if settings.reflection:
-        names = [*_names(service), health.SERVICE_NAME, reflection.SERVICE_NAME]
-        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(aio_reflection.ReflectionServicer(names), foreign)
+    names = [descriptor.full_name for descriptor, _ in service.servicers]
+    foreign = ForeignServices(server, names, reflect=settings.reflection)
     server.add_generic_rpc_handlers([UnknownMethods()])
     host = settings.listen.rpartition(":")[0]
-    return server, health_servicer, f"{host}:{_bind(server, settings.listen)}"
-
-
-def _names(service: Service) -> list[str]:
-    return [descriptor.full_name for descriptor, _ in service.servicers]
+    return server, foreign, f"{host}:{_bind(server, settings.listen)}"
 
 
 class CannotListen(Exception):
