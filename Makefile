@@ -20,7 +20,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test test-fast drill lint format protos protos-check protos-freeze build clean distclean
+.PHONY: help setup demo up test bench-rules test-fast drill lint format protos protos-check protos-freeze build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ up: setup ## Start everything on this machine and keep it running until Ctrl-C
 
 test: setup ## Run all tests; JOBS=n sets how many at a time
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+bench-rules: setup ## Measure the rules of every game; ARGS=--profile shows what is hottest
+	@$(BIN)/python -m tests.bench.rules $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
