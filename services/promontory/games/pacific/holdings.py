@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from promontory.games.pacific.vocabulary import KINDS, Area, Kind, PlacingSource
 HoldingsEvent = (
     SetupPlaced | TokensPlaced | TokensMoved | TokensRemoved | MoneyGained | PathPlaced | CardDrawn | EffectArmed
 )
+HOLDINGS_EVENTS: tuple[type[HoldingsEvent], ...] = get_args(HoldingsEvent)
 
 
 class Holdings(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from promontory.games.pacific.events import (
     SlotsChosen,
     TurnEnded,
 )
-from promontory.games.pacific.holdings import Holdings, HoldingsEvent, changed, unused
+from promontory.games.pacific.holdings import HOLDINGS_EVENTS, Holdings, changed, unused
 from promontory.games.pacific.tokens import Effect
 from promontory.games.pacific.vocabulary import Area, EffectKind, EndReason, Phase
 
@@ -136,7 +136,7 @@ def evolve(state: State, event: Event) -> State:
     """Return `state` after `event`."""
     if isinstance(event, SetupPlaced):
         return _with(state, event.seat, setup=None, holdings=changed(state.players[event.seat].holdings, event))
-    if isinstance(event, HoldingsEvent):
+    if isinstance(event, HOLDINGS_EVENTS):
         return _with(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
     match event:
         case PhaseStarted(turn, phase):

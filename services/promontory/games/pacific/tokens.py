@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from operator import add, sub
 
 import msgspec
+from msgspec.structs import astuple
 
 from promontory.games.pacific.vocabulary import KINDS, Area, Arrow, EffectKind, Kind
 
@@ -29,22 +31,22 @@ class Tokens(msgspec.Struct, frozen=True):
     @property
     def total(self) -> int:
         """The number of tokens of all kinds."""
-        return sum(msgspec.structs.astuple(self))
+        return sum(astuple(self))
 
     def present(self) -> Iterator[tuple[Kind, int]]:
         """Yield the kinds there are with their numbers, in kind order."""
-        for kind, number in zip(KINDS, msgspec.structs.astuple(self), strict=True):
+        for kind, number in zip(KINDS, astuple(self), strict=True):
             if number:
                 yield kind, number
 
     def __add__(self, other: Tokens) -> Tokens:
-        return _tokens(a + b for a, b in zip(_numbers(self), _numbers(other), strict=True))
+        return Tokens(*map(add, astuple(self), astuple(other)))
 
     def __sub__(self, other: Tokens) -> Tokens:
-        return _tokens(a - b for a, b in zip(_numbers(self), _numbers(other), strict=True))
+        return Tokens(*map(sub, astuple(self), astuple(other)))
 
     def __mul__(self, factor: int) -> Tokens:
-        return _tokens(number * factor for number in _numbers(self))
+        return Tokens(*(number * factor for number in astuple(self)))
 
 
 class TokenPick(msgspec.Struct, frozen=True):
@@ -87,12 +89,3 @@ Paths = tuple[Arrow, ...]
 def some(kind: Kind, number: int = 1) -> Tokens:
     """Return `number` tokens of one kind."""
     return Tokens(**{kind.value: number})
-
-
-def _numbers(tokens: Tokens) -> tuple[int, ...]:
-    numbers: tuple[int, ...] = msgspec.structs.astuple(tokens)
-    return numbers
-
-
-def _tokens(numbers: Iterable[int]) -> Tokens:
-    return Tokens(*numbers)
