@@ -134,17 +134,23 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 def _bot(commands: Parsers) -> None:
     actions = _group(commands, "bot", "Write a bot of your own and let it play.", of="action")
     new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
-    new.add_argument("file", type=Path, help="the file to write")
+    new.add_argument("file", type=Path, help="the file to write; its name ends in .py")
     run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
+    run.epilog = "Exit code 0: all matches were played; 1: the run failed, or every command of the bot was refused."
     run.add_argument("file", type=Path, help="a Python file with a function choose(view, rng)")
     run.add_argument("--pool", required=True, help="the pool to enter, for example transcontinental.ranked")
-    run.add_argument("--matches", type=int, default=1, metavar="N", help="matches to play (default: %(default)s)")
-    run.add_argument("--concurrent", type=int, default=1, metavar="K", help="matches at a time (default: %(default)s)")
+    run.add_argument("--matches", type=_count, default=1, metavar="N", help="matches to play (default: %(default)s)")
+    run.add_argument(
+        "--concurrent",
+        type=_count,
+        default=1,
+        metavar="K",
+        help="matches at a time (default: %(default)s); one waits in the queue while the others are played, so a bot"
+        " gains by it whose matches last longer than its wait",
+    )
     run.add_argument("--seed", type=int, help="seed of the bot's random numbers (default: another one each run)")
     run.add_argument("--resume", action="store_true", help="first go on with matches that an earlier run left open")
-    run.add_argument("--endpoints", default="", help="host:port, or service=host:port,... (default: `promontory up`)")
-    run.add_argument("--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)")
-    _data_option(run)
+    _access_options(run)
     _json_option(run)
 
 
@@ -153,12 +159,14 @@ def _run_bot_new(arguments: argparse.Namespace) -> int:
 
     bot_command.new(arguments.file)
     print(f"wrote {arguments.file}; let it play: promontory bot run {arguments.file} --pool transcontinental.ranked")
+    print(f"measure it in seconds, on its own: promontory arena --policies {arguments.file},greedy")
     return 0
 
 
 def _run_bot(arguments: argparse.Namespace) -> int:
     from promontory.client import bot_command
     from promontory.client.bot import BotPlan
+    from promontory.client.bot_events import Narrator
 
     plan = BotPlan(
         arguments.pool,
@@ -167,15 +175,12 @@ def _run_bot(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         resume=arguments.resume,
     )
-    access = bot_command.Access(arguments.data_dir, arguments.endpoints, arguments.token_file)
-    result = asyncio.run(
-        bot_command.run(arguments.file, plan, access, on_event=lambda event: print(event, file=sys.stderr))
-    )
+    result = asyncio.run(bot_command.run(arguments.file, plan, _access(arguments), on_event=Narrator(_tell)))
     if arguments.json:
         _print_json(result)
     else:
         print(result)
-    return 0
+    return 1 if result.never_played else 0
 
 
 def _arena(commands: Parsers) -> None:
@@ -184,7 +189,7 @@ def _arena(commands: Parsers) -> None:
     arena.add_argument(
         "--policies", default="greedy,random", help="one per seat, comma separated (default: %(default)s)"
     )
-    arena.add_argument("--games", type=int, default=200, metavar="N", help="games to play (default: %(default)s)")
+    arena.add_argument("--games", type=_count, default=200, metavar="N", help="games to play (default: %(default)s)")
     arena.add_argument("--seed", type=int, default=1, help="seed of deals and policies (default: %(default)s)")
     _json_option(arena)
 
@@ -233,7 +238,10 @@ def _run_export(arguments: argparse.Namespace) -> int:
 
 def _access_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--endpoints", default="", help="host:port, or service=host:port,... (default: `promontory up`)"
+        "--endpoints",
+        default="",
+        help="host:port of an edge to all services, or each one's own: matchmaking=host:port,scoring=host:port,"
+        "GAME=host:port,..., for example transcontinental=host:port (default: `promontory up`)",
     )
     command.add_argument(
         "--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)"
@@ -242,9 +250,9 @@ def _access_options(command: argparse.ArgumentParser) -> None:
 
 
 def _access(arguments: argparse.Namespace) -> Any:
-    from promontory.client.bot_command import Access
+    from promontory.client.access import Access
 
-    return Access(arguments.data_dir, arguments.endpoints, arguments.token_file)
+    return Access(arguments.data_dir, arguments.endpoints, arguments.token_file, tell=_tell)
 
 
 def _audit(commands: Parsers) -> None:
@@ -391,6 +399,10 @@ def _end_with_input() -> None:
     while os.read(sys.stdin.fileno(), 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _print_json(value: object) -> None:

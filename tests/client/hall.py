@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -15,6 +16,8 @@ from promontory import AsyncClient
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.match.v1 import match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.api.scoring.v1 import ratings_pb2
+from promontory.api.scoring.v1 import scoring_service_pb2 as scoring_pb
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as rules_pb
 from promontory.client.stubs import Stub
 from promontory.eventlog.memory import MemoryEventLog
@@ -27,7 +30,7 @@ from promontory.runtime.server import Service
 from promontory.runtime.settings import RulesSettings
 from tests.client.conftest import HASTY
 from tests.client.referee import SERVICE, Faults
-from tests.client.services import LOBBY, MATCHMAKING, POOL, Lounge, Queue
+from tests.client.services import LOBBY, MATCHMAKING, POOL, SCORING, Lounge, Queue, Scorer
 from tests.support.serving import Keys, served
 
 Servicer = tuple[ServiceDescriptor, object]
@@ -102,11 +105,28 @@ class MatchList(Lounge):
         return lobby_pb.ListMatchesResponse(matches=entries)
 
 
+class HastyScorer(Scorer):
+    """Counts a match, worth a point, each time it is asked for a player's rating, while it is `counting`."""
+
+    def __init__(self) -> None:
+        self.counting = True
+        self._matches: Counter[str] = Counter()
+
+    async def GetRating(  # noqa: N802
+        self, request: scoring_pb.GetRatingRequest, context: Any
+    ) -> scoring_pb.GetRatingResponse:
+        """Return the rating of a player."""
+        self._matches[request.player_id] += self.counting
+        matches = self._matches[request.player_id]
+        rating = ratings_pb2.Rating(player_id=request.player_id, mu=25, sigma=8, points=1500 + matches, matches=matches)
+        return scoring_pb.GetRatingResponse(rating=rating)
+
+
 class Hall:
     """Where bots meet."""
 
-    def __init__(self, address: str, keys: Keys, queue: PairingQueue) -> None:
-        self.address, self.queue = address, queue
+    def __init__(self, address: str, keys: Keys, queue: PairingQueue, *, scorer: HastyScorer) -> None:
+        self.address, self.queue, self.scorer = address, queue, scorer
         self._keys = keys
 
     def client(self, player: str) -> AsyncClient:
@@ -139,11 +159,11 @@ async def running(service: Service, keys: Keys, *others: Servicer, listen: str =
 @asynccontextmanager
 async def open_hall(keys: Keys, *, log: EventLog | None = None, listen: str = "127.0.0.1:0") -> AsyncIterator[Hall]:
     """Serve a hall."""
-    service, queue = replica(keys, log or MemoryEventLog()), PairingQueue(keys)
-    others = ((MATCHMAKING, queue), (LOBBY, MatchList(queue)))
+    service, queue, scorer = replica(keys, log or MemoryEventLog()), PairingQueue(keys), HastyScorer()
+    others = ((MATCHMAKING, queue), (LOBBY, MatchList(queue)), (SCORING, scorer))
     async with (
         running(service, keys, *others, listen=listen) as address,
         grpc.aio.insecure_channel(address) as channel,
     ):
         queue.stub = Stub(channel, SERVICE)
-        yield Hall(address, keys, queue)
+        yield Hall(address, keys, queue, scorer=scorer)

@@ -12,14 +12,17 @@ import pytest
 
 import promontory
 from promontory import AsyncClient
-from promontory.client.bot import (
+from promontory.client.bot import BotPlan, run_bot
+from promontory.client.bot_events import (
     BotEvent,
-    BotPlan,
     BotResult,
     CommandRefused,
+    MatchesLeftOpen,
+    MatchLeft,
     MatchPlayed,
     MatchStarted,
-    run_bot,
+    QueueEntered,
+    RatingSpan,
 )
 from promontory.client.bot_file import BotError, load_bot
 from tests.client.hall import Hall, open_hall
@@ -94,14 +97,46 @@ async def test_two_bots_play_each_other(hall: Hall, good: Path) -> None:
     assert played.opponents == ("bob",)
     assert (played.refused, played.resigned) == (0, False)
     assert played.commands > 20
-    assert events == [MatchStarted(played.match_id, played.seat, ("bob",)), played]
+    assert events == [QueueEntered(POOL, 20), MatchStarted(played.match_id, played.seat, ("bob",)), played]
 
 
-async def test_matches_are_played_several_at_a_time(hall: Hall, good: Path) -> None:
-    plan = BotPlan(POOL, matches=3, concurrent=2, seed=1)
-    (ada, events), _ = await asyncio.gather(run(hall, "ada", good, plan), run(hall, "bob", good, plan))
+SLOW = """
+import asyncio
+from good import choose as greedy
+
+async def choose(view, rng):
+    await asyncio.sleep(0.02)
+    return greedy(view, rng)
+"""
+
+
+async def test_matches_are_played_several_at_a_time(hall: Hall, good: Path, tmp_path: Path) -> None:
+    """A slow bot waits for its next match, and is in it, before the first one is over."""
+    slow, plan = write(tmp_path / "slow.py", SLOW), BotPlan(POOL, matches=3, concurrent=2, seed=1)
+    (ada, events), _ = await asyncio.gather(run(hall, "ada", slow, plan), run(hall, "bob", good, plan))
     assert len({match.match_id for match in ada.matches}) == 3
-    assert [type(event) for event in events[:2]] == [MatchStarted, MatchStarted]
+    before = kinds(events)[: kinds(events).index(MatchPlayed)]
+    assert (before.count(QueueEntered), before.count(MatchStarted)) == (2, 2)
+
+
+def kinds(events: list[BotEvent]) -> list[type]:
+    return [type(event) for event in events]
+
+
+async def test_a_rated_run_tells_what_became_of_the_rating(hall: Hall, good: Path) -> None:
+    """It waits until scoring has counted its matches."""
+    plan = BotPlan(POOL, matches=2, seed=1)
+    (ada, _), _ = await asyncio.gather(run(hall, "ada", good, plan), run(hall, "bob", good, plan))
+    assert ada.rating == RatingSpan(1501, 1503, uncounted=0)
+
+
+async def test_matches_that_scoring_does_not_count_in_time_are_told(
+    hall: Hall, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promontory.client.bot.RATING_SECONDS", 0.05)
+    hall.scorer.counting = False
+    (ada, _), _ = await asyncio.gather(run(hall, "ada", good), run(hall, "bob", good))
+    assert ada.rating == RatingSpan(1500, 1500, uncounted=1)
 
 
 async def test_a_run_without_end_plays_until_it_is_stopped(hall: Hall, good: Path) -> None:
@@ -180,8 +215,12 @@ async def test_a_refused_command_is_told_and_a_random_one_played(hall: Hall, goo
     assert not match.resigned
     assert match.refused == len(refusals) == result.refused > 0
     assert refusals[0].reason in {"NOT_A_MELD", "DIFFICULTY_IN_MELD", "RESTRICTED_CARD"}
+    assert sum(match.reasons.values()) == match.refused
     assert refusals[0].command.startswith("PlayMeld(seat=")
-    assert refusals[0].reason in str(refusals[0])
+    assert refusals[0].phase == "work"
+    assert refusals[0].instead.startswith(("EndWork(seat=", "PlayMeld(seat="))
+    assert str(refusals[0]).count(refusals[0].reason) == 1
+    assert not result.never_played
 
 
 async def test_an_exception_names_the_line_of_the_bot(hall: Hall, good: Path, tmp_path: Path) -> None:
@@ -191,10 +230,95 @@ async def test_an_exception_names_the_line_of_the_bot(hall: Hall, good: Path, tm
     assert await failure(hall, file, good) == f"{file}, line 5, in best: ZeroDivisionError: division by zero"
 
 
-async def test_what_is_no_command_is_named(hall: Hall, good: Path, tmp_path: Path) -> None:
-    file = write(tmp_path / "empty.py", "def choose(view, rng):\n    pass\n")
-    text = await failure(hall, file, good)
-    assert text == f"{file}: choose returned what it must not: None is no command of transcontinental"
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        ("None", "None is no command of transcontinental"),
+        ("'draw'", "'draw' is no command of transcontinental"),
+        ("[]", "[] is no command of transcontinental"),
+        ("Resign", "<class 'promontory.games.transcontinental.commands.Resign'> is no command of transcontinental"),
+        ("Resign(1 - view.seat)", "Resign(seat={other}) is of seat {other}; this is seat {seat}"),
+    ],
+)
+async def test_what_is_no_command_is_named_and_one_that_is(
+    hall: Hall, good: Path, tmp_path: Path, returned: str, problem: str
+) -> None:
+    """The example is one that would have been accepted."""
+    text = "from promontory.games.transcontinental.commands import Resign\ndef choose(view, rng):\n    return "
+    file = write(tmp_path / "wrong.py", text + returned)
+    found, _, example = (await failure(hall, file, good)).partition("; return for example DrawCard(seat=")
+    seat = int(example[0])
+    assert found == f"{file}: choose: {problem.format(seat=seat, other=1 - seat)}"
+    assert example.startswith(f"{seat}, source=Source.D")
+    assert example.endswith(") of promontory.games.transcontinental.commands")
+
+
+EXIT = "it called sys.exit(), which ends no match; return a command, for example Resign(view.seat)"
+
+
+@pytest.mark.parametrize(
+    ("choose", "problem"),
+    [
+        ("def choose(view, rng):\n    sys.exit(3)", EXIT),
+        ("async def choose(view, rng):\n    sys.exit(3)", EXIT),
+        ("def choose(view, rng):\n    raise StopIteration", "StopIteration"),
+        ("def choose(view, rng):\n    raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("def choose(view, rng):\n    raise asyncio.CancelledError", "asyncio.exceptions.CancelledError"),
+    ],
+)
+async def test_nothing_that_a_bot_raises_ends_the_process(
+    hall: Hall, good: Path, tmp_path: Path, choose: str, problem: str
+) -> None:
+    file = write(tmp_path / "ending.py", f"import asyncio, sys\n{choose}\n")
+    assert await failure(hall, file, good) == f"{file}, line 3, in choose: {problem}"
+
+
+async def test_a_relative_path_loses_no_line(
+    hall: Hall, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is named as it was given."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "failing.py", "def choose(view, rng):\n    1 / 0\n")
+    text = await failure(hall, Path("failing.py"), good)
+    assert text == "failing.py, line 2, in choose: ZeroDivisionError: division by zero"
+
+
+async def test_a_failing_bot_tells_that_it_resigned(hall: Hall, good: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "failing.py", "def choose(view, rng):\n    1 / 0\n")
+    events: list[BotEvent] = []
+    other = asyncio.create_task(run(hall, "bob", good))
+    with pytest.raises(BotError):
+        await run_bot(hall.client("ada"), file, BotPlan(POOL), on_event=events.append)
+    (result, _) = await other
+    left = events[-1]
+    assert left == MatchLeft(result.matches[0].match_id, resigned=True)
+    assert str(left).startswith(f"{result.matches[0].match_id}: resigned")
+
+
+async def test_a_platform_that_fails_leaves_the_match_open(hall: Hall, good: Path, tmp_path: Path) -> None:
+    """Another run can go on with it, and is told so."""
+    file = write(tmp_path / "cut.py", CUT)
+    events: list[BotEvent] = []
+    waiting = hall.client("bob")
+    other = asyncio.create_task(waiting.play(POOL))
+    client = hall.client("ada")
+    running = asyncio.create_task(run_bot(client, file, BotPlan(POOL), on_event=events.append))
+    await eventually(lambda: _count(MatchStarted, events, 1))
+    await client.close()
+    with pytest.raises(promontory.ClientClosed):
+        await running
+    seated = await other
+    assert str(events[-1]) == f"{seated.match_id}: still open; `promontory bot run --resume` goes on with it"
+    assert not (await seated.look()).match.is_over
+    await waiting.close()
+
+
+CUT = """
+import asyncio
+
+async def choose(view, rng):
+    await asyncio.Event().wait()
+"""
 
 
 async def test_a_stopped_run_resigns_its_match(hall: Hall, good: Path, tmp_path: Path) -> None:
@@ -224,7 +348,8 @@ async def test_matches_that_an_earlier_run_left_open_are_played_first(hall: Hall
     async with hall.client("ada") as ada, hall.client("bob") as bob:
         left, _ = await asyncio.gather(ada.play(POOL), bob.play(POOL))
     plan = BotPlan(POOL, matches=2, resume=True)
-    (result, _), _ = await asyncio.gather(run(hall, "ada", good, plan), run(hall, "bob", good, plan))
+    (result, events), _ = await asyncio.gather(run(hall, "ada", good, plan), run(hall, "bob", good, plan))
+    assert events[0] == MatchesLeftOpen(POOL, found=1, taken=1)
     assert result.matches[0].match_id == left.match_id
     assert len(hall.queue.tickets) == 4
 
@@ -248,6 +373,10 @@ async def test_a_plan_for_nothing_is_refused(good: Path, plan: BotPlan) -> None:
         ("\ndef choose(view): ...", ", line 2: choose must take (view, rng)"),
         ("def choose(view, rng): ...\ndef on_match_end(): ...", ", line 2: on_match_end must take (match, seat)"),
         ("\n\ndef choose(view, rng)\n", ", line 3: SyntaxError: expected ':'"),
+        ("\ndef choose(view, rng):\nreturn 1", ", line 3: IndentationError: expected an indented block after function"),
+        ("import sys\nsys.exit()", ", line 2, in <module>: it called sys.exit()"),
+        ("raise ValueError('one\\ntwo')", ", line 1, in <module>: ValueError: one"),
+        ("eval('1 +')", ", line 1, in <module>: SyntaxError: invalid syntax"),
         ("import no_such_module", ", line 1, in <module>: ModuleNotFoundError: No module named 'no_such_module'"),
         ("\nint('x')", ", line 2, in <module>: ValueError: invalid literal for int() with base 10: 'x'"),
     ],
@@ -256,7 +385,22 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path, text: str, proble
     file = write(tmp_path / "bot.py", text)
     with pytest.raises(BotError) as caught:
         load_bot(file)
-    assert str(caught.value) == f"{file}{problem}"
+    assert str(caught.value).startswith(f"{file}{problem}")
+
+
+def test_a_fault_in_what_the_bot_imports_names_that_file(tmp_path: Path) -> None:
+    other = write(tmp_path / "brain_of_the_test.py", "\ndef think(:\n")
+    with pytest.raises(BotError) as caught:
+        load_bot(write(tmp_path / "bot.py", "import brain_of_the_test"))
+    assert str(caught.value) == f"{other}, line 2: SyntaxError: invalid syntax"
+
+
+def test_a_relative_path_loses_no_line_of_a_syntax_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "bot.py", "\n\ndef choose(view, rng)\n")
+    with pytest.raises(BotError) as caught:
+        load_bot(Path("../") / tmp_path.name / "bot.py")
+    assert str(caught.value) == f"../{tmp_path.name}/bot.py, line 3: SyntaxError: expected ':'"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -267,39 +411,3 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_no_python_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BotError, match="no Python file"):
         load_bot(write(tmp_path / "bot.txt", GOOD))
-
-
-def played(*, place: int, shared: bool = False, resigned: bool = False) -> MatchPlayed:
-    return MatchPlayed(
-        match_id="tc-1",
-        seat=0,
-        opponents=("bob",),
-        place=place,
-        shared=shared,
-        scores=(98, 101),
-        resigned=resigned,
-        commands=70,
-        refused=1,
-    )
-
-
-@pytest.mark.parametrize(
-    ("match", "line"),
-    [
-        (played(place=1), "tc-1: won in seat 0 against bob, 98:101, 70 commands, 1 refused"),
-        (played(place=1, shared=True), "tc-1: drawn in seat 0 against bob, 98:101, 70 commands, 1 refused"),
-        (
-            played(place=2, resigned=True),
-            "tc-1: place 2 by resignation in seat 0 against bob, 98:101, 70 commands, 1 refused",
-        ),
-    ],
-)
-def test_a_match_reads_as_a_line(match: MatchPlayed, line: str) -> None:
-    assert str(match) == line
-
-
-def test_a_result_reads_as_a_line() -> None:
-    matches = (played(place=1), played(place=2), played(place=2), played(place=1, shared=True))
-    assert str(BotResult(POOL, 5, matches)) == (
-        "4 matches in transcontinental.ranked: 1 won, 1 drawn, 2 lost; 4 commands refused; seed 5"
-    )

@@ -29,10 +29,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_address_at_which_nothing_answers_is_told_long_before_the_client_gives_up() -> None:
     """Once, and the error names the address too."""
     told: Told = []
-    async with AsyncClient(NOWHERE, retry_seconds=2.5, timing=HASTY, on_outage=told.append) as client:
+    async with AsyncClient(NOWHERE, retry_seconds=1.5, timing=HASTY, on_outage=told.append) as client:
         with pytest.raises(promontory.Unavailable, match=r"nothing answers at 127\.0\.0\.1:1 "):
             await client.pools()
-    assert list(map(str, told)) == ["nothing answers at 127.0.0.1:1; trying for 2.5 s"]
+    assert list(map(str, told)) == ["nothing answers at 127.0.0.1:1; trying for 1.5 s"]
 
 
 async def test_a_short_interruption_is_not_worth_a_word(world: World, connect: Connect) -> None:

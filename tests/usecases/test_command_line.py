@@ -69,6 +69,23 @@ def test_all_commands_of_the_readme_are_there() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("bot", "run", "bot.py", "--pool", "x"), "--matches"),
+        (("bot", "run", "bot.py", "--pool", "x"), "--concurrent"),
+        (("arena",), "--games"),
+        (("demo",), "--matches"),
+        (("up",), "--workers"),
+    ],
+)
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", ""])
+def test_a_number_of_something_is_1_or_more(command: tuple[str, ...], option: str, value: str, capsys: Output) -> None:
+    """The option is named, before anything is read or reached."""
+    assert run(*command, f"{option}={value}") == 2
+    assert f"argument {option}: must be 1 or more, not {value}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "command", [*GROUPS, ("fly",), ("bot", "fly"), ("audit",), ("token",), ("arena", "--games", "x")]
 )
 def test_wrong_usage_ends_with_2_and_says_what_is_missing(command: tuple[str, ...], capsys: Output) -> None:
@@ -139,7 +156,6 @@ def test_the_arena_draws_a_table(capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--games", "0"), "at least 1"),
         (("--policies", "genius,random"), "there are: greedy, random"),
         (("--policies", "greedy"), "1 policies"),
         (("--game", "chess"), "there are: "),
@@ -200,8 +216,9 @@ def test_a_new_bot_never_overwrites_a_file(tmp_path: Path, capsys: Output) -> No
     file = tmp_path / "bot.py"
     assert run("bot", "new", str(file)) == 0
     written = file.read_text()
-    assert run("bot", "new", str(file)) == 1
     assert "def choose(view" in written
+    assert f"promontory arena --policies {file},greedy" in capsys.readouterr().out
+    assert run("bot", "new", str(file)) == 1
     assert (file.read_text(), str(file) in capsys.readouterr().err) == (written, True)
 
 

@@ -6,23 +6,38 @@ What happens when the bot is wrong:
   so the match goes on. A bot that plays well has no refusals.
 - An exception in the bot's file, or something returned that is no command, ends the run with a `BotError` that names
   the file and the line. Open matches are resigned, so that no opponent waits for a bot that is gone; the same happens
-  when the run is cancelled.
+  when the run is cancelled. When the platform fails, they are left open. Either is told for each match.
+
+Matches overlap as far as the bot lets them: one at a time waits in the queue, since a player has one ticket in a pool,
+while those that have begun are played. Plain functions of the bot run one at a time, whatever match they are for;
+`async` ones interleave.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from promontory.bots.port import Policy
 from promontory.bots.registry import policy
 from promontory.client.asynchronous import AsyncClient
+from promontory.client.bot_events import (
+    BotResult,
+    CommandRefused,
+    MatchesLeftOpen,
+    MatchLeft,
+    MatchPlayed,
+    MatchStarted,
+    OnEvent,
+    QueueEntered,
+    RatingSpan,
+)
 from promontory.client.bot_file import CHOOSE, Bot, BotError, load_bot
 from promontory.client.errors import (
     AlreadyExists,
@@ -33,12 +48,17 @@ from promontory.client.errors import (
     VersionConflict,
 )
 from promontory.client.matches import MatchSummary, Update
+from promontory.client.ratings import Rating
 from promontory.client.seats import Seat, new_request_id
+from promontory.client.tickets import Pool
+from promontory.client.wording import shown
 from promontory.games import registry
 
 FALLBACK_POLICY = "random"
 RESIGN_SECONDS = 5
 LIMIT_PAUSE_SECONDS = 1.0
+RATING_SECONDS = 5.0
+RATING_PAUSE_SECONDS = 0.1
 RECENT_MATCHES = 20
 _TOO_LATE = {"MATCH_OVER", "NOT_YOUR_TURN"}
 
@@ -56,92 +76,6 @@ class BotPlan(msgspec.Struct, frozen=True):
     concurrent: int = 1
     seed: int | None = None
     resume: bool = False
-
-
-class MatchStarted(msgspec.Struct, frozen=True):
-    """The bot got `seat` in a match against the players `opponents`."""
-
-    match_id: str
-    seat: int
-    opponents: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.match_id}: started in seat {self.seat} against {', '.join(self.opponents)}"
-
-
-class CommandRefused(msgspec.Struct, frozen=True):
-    """The rules refused `command`, as the bot's `choose` returned it at `version`; a random one was played instead."""
-
-    match_id: str
-    version: int
-    command: str
-    reason: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.match_id}: version {self.version}: {self.command} was refused: {self.reason}: {self.message}"
-
-
-class MatchPlayed(msgspec.Struct, frozen=True):
-    """A match is over: the bot's place from 1, whether it shared it, and all scores in the order of seats.
-
-    `commands` counts the bot's submissions, `refused` those that the rules refused.
-    """
-
-    match_id: str
-    seat: int
-    opponents: tuple[str, ...]
-    place: int
-    shared: bool
-    scores: tuple[int, ...]
-    resigned: bool
-    commands: int
-    refused: int
-
-    def __str__(self) -> str:
-        result = "drawn" if self.shared and self.place == 1 else "won" if self.place == 1 else f"place {self.place}"
-        ending = " by resignation" if self.resigned else ""
-        scores = ":".join(map(str, self.scores))
-        return (
-            f"{self.match_id}: {result}{ending} in seat {self.seat} against {', '.join(self.opponents)},"
-            f" {scores}, {self.commands} commands, {self.refused} refused"
-        )
-
-
-BotEvent: TypeAlias = MatchStarted | CommandRefused | MatchPlayed
-"""What a run tells as it goes; each reads as a line for people."""
-
-OnEvent: TypeAlias = Callable[[BotEvent], None]
-
-
-class BotResult(msgspec.Struct, frozen=True):
-    """What a run came to: its pool, the seed of its random numbers, and its matches in the order they ended."""
-
-    pool: str
-    seed: int
-    matches: tuple[MatchPlayed, ...]
-
-    @property
-    def won(self) -> int:
-        """How many matches the bot won alone."""
-        return sum(match.place == 1 and not match.shared for match in self.matches)
-
-    @property
-    def drawn(self) -> int:
-        """How many matches ended with the bot sharing the first place."""
-        return sum(match.place == 1 and match.shared for match in self.matches)
-
-    @property
-    def refused(self) -> int:
-        """How many of the bot's commands were refused."""
-        return sum(match.refused for match in self.matches)
-
-    def __str__(self) -> str:
-        lost = len(self.matches) - self.won - self.drawn
-        return (
-            f"{len(self.matches)} matches in {self.pool}: {self.won} won, {self.drawn} drawn, {lost} lost;"
-            f" {self.refused} commands refused; seed {self.seed}"
-        )
 
 
 async def run_bot(client: AsyncClient, file: Path, plan: BotPlan, *, on_event: OnEvent | None = None) -> BotResult:
@@ -176,12 +110,15 @@ class _Run:
         self._to_begin = plan.matches
         self._left_open: list[Seat] = []
         self._queueing = asyncio.Lock()
+        self._pool: Pool
         self._played: list[MatchPlayed] = []
 
     async def play(self) -> BotResult:
         """Play all matches."""
+        self._pool = await self._client.prepare(self._plan.pool)
+        before = await self._rating()
         if self._plan.resume:
-            self._left_open = [seated async for seated in self._open_seats()]
+            await self._find_left_open()
         players = self._plan.concurrent if self._to_begin is None else min(self._plan.concurrent, self._to_begin)
         try:
             async with asyncio.TaskGroup() as group:
@@ -190,7 +127,8 @@ class _Run:
         except BaseExceptionGroup as failures:
             failure = failures.exceptions[0]
             raise failure from failure.__cause__
-        return BotResult(self._plan.pool, self._seed, tuple(self._played))
+        rating = await self._rating_span(before) if before else None
+        return BotResult(self._plan.pool, self._seed, tuple(self._played), rating)
 
     async def _keep_playing(self) -> None:
         while self._to_begin is None or self._to_begin > 0:
@@ -201,6 +139,12 @@ class _Run:
             played = await _Match(seated, self._bot, rng, tell=self._tell).play()
             self._played.append(played)
             self._tell(played)
+
+    async def _find_left_open(self) -> None:
+        self._left_open = [seated async for seated in self._open_seats()]
+        found = len(self._left_open)
+        taken = found if self._to_begin is None else min(found, self._to_begin)
+        self._tell(MatchesLeftOpen(self._plan.pool, found, taken))
 
     async def _open_seats(self) -> AsyncIterator[Seat]:
         """Yield the player's seats in open matches of the pool, among the last ones."""
@@ -217,6 +161,8 @@ class _Run:
     async def _next_seat(self) -> Seat:
         """Return a seat from the queue: with a new ticket, or the one that an earlier run has left there."""
         async with self._queueing:
+            after = self._pool.house_bots_after
+            self._tell(QueueEntered(self._plan.pool, after.total_seconds() if after is not None else None))
             while True:
                 try:
                     return await self._client.play(self._plan.pool)
@@ -225,24 +171,55 @@ class _Run:
                 except ResourceExhausted as error:
                     await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
 
+    async def _rating(self) -> Rating | None:
+        """Return the player's rating, or None if the pool has none or scoring does not tell: play goes on without."""
+        if self._pool.rated:
+            with suppress(PromontoryError, TimeoutError, ValueError):
+                async with asyncio.timeout(RATING_SECONDS):
+                    return await self._client.rating(self._plan.pool)
+        return None
+
+    async def _rating_span(self, before: Rating) -> RatingSpan:
+        """Return how the rating has changed, after a wait for the last matches to be counted."""
+        expected = before.matches + len(self._played)
+        after = before
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RATING_SECONDS):
+                while after.matches < expected:
+                    after = await self._rating() or after
+                    await asyncio.sleep(RATING_PAUSE_SECONDS)
+        return RatingSpan(before.points, after.points, uncounted=max(0, expected - after.matches))
+
 
 class _Match:
     """One match that the bot plays."""
 
     def __init__(self, seated: Seat, bot: Bot, rng: Random, *, tell: OnEvent) -> None:
         self._seated, self._bot, self._rng, self._tell = seated, bot, rng, tell
-        self._commands = self._refused = 0
+        self._commands = 0
+        self._reasons: Counter[str] = Counter()
 
     async def play(self) -> MatchPlayed:
         """Play to the end; if the bot fails or is stopped, resign."""
         try:
             return await self._play()
         except PromontoryError:
+            self._tell(MatchLeft(self._seated.match_id, resigned=False))
             raise
         except BaseException:
-            with suppress(PromontoryError, TimeoutError):
-                await asyncio.wait_for(self._seated.resign(), RESIGN_SECONDS)
+            await self._leave()
             raise
+
+    async def _leave(self) -> None:
+        """Resign, if the match is still open and that can be done quickly."""
+        try:
+            await asyncio.wait_for(self._seated.resign(), RESIGN_SECONDS)
+        except FailedPrecondition:  # it is over
+            return
+        except (PromontoryError, TimeoutError):
+            self._tell(MatchLeft(self._seated.match_id, resigned=False))
+        else:
+            self._tell(MatchLeft(self._seated.match_id, resigned=True))
 
     async def _play(self) -> MatchPlayed:
         begun = False
@@ -258,16 +235,25 @@ class _Match:
 
     async def _act(self, update: Update) -> None:
         command = await self._bot.call(CHOOSE, update.view, self._rng)
+        self._check(command, update)
         try:
             await self._submit(command, update.version)
-        except ValueError as error:
-            raise BotError(f"{self._bot.file}: choose returned what it must not: {error}") from error
         except (FailedPrecondition, InvalidArgument) as error:
             if error.reason in _TOO_LATE:
                 return
-            self._refused += 1
-            self._tell(self._refusal(update, command, error))
-            await self._submit(self._fallback()(update.view, self._rng), update.version)
+            instead = self._fallback(update)
+            self._reasons[error.reason] += 1
+            self._tell(self._refusal(update, command, instead, error=error))
+            await self._submit(instead, update.version)
+
+    def _check(self, command: Any, update: Update) -> None:
+        """Raise `BotError` if `command` is none of the game, or not the seat's to give."""
+        try:
+            self._seated.check(command)
+        except ValueError as error:
+            example = f"return for example {shown(self._fallback(update))}"
+            home = f"promontory.games.{self._seated.game}.commands"
+            raise BotError(f"{self._bot.file}: choose: {error}; {example} of {home}") from error
 
     async def _submit(self, command: Any, version: int) -> None:
         request_id = new_request_id()
@@ -282,16 +268,21 @@ class _Match:
                 self._commands += 1
                 return
 
-    def _fallback(self) -> Policy:
-        return policy(registry.game(self._seated.game), FALLBACK_POLICY)
+    def _fallback(self, update: Update) -> Any:
+        """Return a command that the rules accept."""
+        rng = Random(f"{self._seated.match_id}/{update.version}")  # noqa: S311 - the bot's numbers stay its own
+        return policy(registry.game(self._seated.game), FALLBACK_POLICY)(update.view, rng)
 
-    def _refusal(self, update: Update, command: Any, error: PromontoryError) -> CommandRefused:
+    def _refusal(self, update: Update, command: Any, instead: Any, *, error: PromontoryError) -> CommandRefused:
         return CommandRefused(
             match_id=self._seated.match_id,
             version=update.version,
-            command=repr(command),
+            phase=str(getattr(update.view, "phase", "")),
+            command=shown(command),
             reason=error.reason,
             message=error.message,
+            metadata=error.metadata,
+            instead=shown(instead),
         )
 
     def _opponents(self, match: MatchSummary) -> tuple[str, ...]:
@@ -311,5 +302,6 @@ class _Match:
             scores=tuple(placement.score for placement in placements),
             resigned=match.outcome.reason == "resigned",
             commands=self._commands,
-            refused=self._refused,
+            refused=self._reasons.total(),
+            reasons=dict(self._reasons),
         )

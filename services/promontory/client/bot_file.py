@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
+from threading import current_thread, main_thread
 from types import ModuleType
 from typing import Any
 
@@ -33,9 +35,11 @@ class Bot:
     def __init__(self, file: Path, module: ModuleType) -> None:
         """Raise `BotError` if the module lacks `choose`, or a function does not take its two arguments."""
         self.file = file
+        self._module = module
         self._functions = {name: _function(file, module, name) for name in (CHOOSE, *HOOKS) if hasattr(module, name)}
         if CHOOSE not in self._functions:
             raise BotError(f"{file} has no function choose(view, rng)")
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="promontory-bot")
 
     async def call(self, name: str, *arguments: Any) -> Any:
@@ -46,31 +50,56 @@ class Bot:
         try:
             if inspect.iscoroutinefunction(function):
                 return await function(*arguments)
-            return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
-        except Exception as error:
-            raise BotError(_located(self.file, error)) from error
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._guarded, function, *arguments)
+        except BotError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._failure(error) from error
+
+    def choose(self, view: Any, rng: Random) -> Any:
+        """Return what the file's `choose` returns, for callers without an event loop. Raises `BotError`."""
+        function = self._functions[CHOOSE]
+        if not inspect.iscoroutinefunction(function):
+            return self._guarded(function, view, rng)
+        self._loop = self._loop or asyncio.new_event_loop()
+        return self._loop.run_until_complete(self.call(CHOOSE, view, rng))
 
     def close(self) -> None:
         """Give back the thread; a function that still runs is left to finish."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+        if self._loop is not None:
+            self._loop.close()
+
+    def _guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `function`; nothing it raises, whatever that is, passes for something else further up."""
+        try:
+            return function(*arguments)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise
+            raise self._failure(error) from error
+
+    def _failure(self, error: BaseException) -> BotError:
+        return BotError(_located(self.file, str(self._module.__file__), error))
 
 
 def load_bot(file: Path) -> Bot:
     """Return the bot in `file`, whose folder its own imports may use. Raises `BotError`."""
     if not file.is_file():
         raise BotError(f"there is no file {file}")
-    spec = importlib.util.spec_from_file_location(f"promontory_bot_{file.stem}", file)
+    path = file.resolve()
+    spec = importlib.util.spec_from_file_location(f"promontory_bot_{file.stem}", path)
     if spec is None or spec.loader is None:
         raise BotError(f"{file} is no Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    folder = str(file.resolve().parent)
+    folder = str(path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise BotError(_located(file, error)) from error
+    except (Exception, SystemExit) as error:
+        raise BotError(_located(file, str(path), error)) from error
     return Bot(file, module)
 
 
@@ -87,11 +116,22 @@ def _function(file: Path, module: ModuleType, name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def _located(file: Path, error: Exception) -> str:
-    """Return what happened, at the innermost line of `file` that has to do with it."""
-    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    if isinstance(error, SyntaxError) and error.filename == str(file):
-        return f"{file}, line {error.lineno}: {text}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    where = f", line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
-    return f"{file}{where}: {text}"
+def _located(file: Path, path: str, error: BaseException) -> str:
+    """Return what happened, at the innermost line of `file`, as people name it, that has to do with it.
+
+    `path` is how Python names it, whatever people call it.
+    """
+    if isinstance(error, SyntaxError) and error.filename is not None and Path(error.filename).is_file():
+        where = file if error.filename == path else error.filename
+        return f"{where}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    where = f"{file}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else file
+    return f"{where}: {_what(error)}"
+
+
+def _what(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "it called sys.exit(), which ends no match; return a command, for example Resign(view.seat)"
+    if isinstance(error, SyntaxError):  # of what has no file; it would be shown with its text first
+        return f"{type(error).__name__}: {error.msg}"
+    return traceback.format_exception_only(error)[0].strip().splitlines()[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promontory.client.bot_command import Access
+from promontory.client.access import Access
 from promontory.client.ratings import LeaderboardEntry
 from promontory.games.registry import entry_by_code
 

@@ -145,6 +145,10 @@ class Seat(Spectator):
     def __init__(self, game: GameRemote, match_id: str, seat: int) -> None:
         super().__init__(game, match_id, seat)
 
+    def check(self, command: Any) -> None:
+        """Raise `ValueError` if `command` is no command of the game, or is another seat's."""
+        self._game.encoded(command, self.seat)
+
     async def legal(self) -> LegalAt:
         """Return everything the rules accept from the seat now."""
         answer = await self._game.call("ListLegalCommands", match_id=self.match_id, seat=self.seat)
