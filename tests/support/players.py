@@ -15,26 +15,29 @@ from promontory.bots.registry import policy
 from promontory.client.seats import Seat, new_request_id
 from promontory.games import registry
 from promontory.local.platform import Platform
+from promontory.runtime import clock
 
 PATIENCE_SECONDS = 60.0
 GAME = "transcontinental"
 
 
 class Acknowledged(msgspec.Struct, frozen=True):
-    """A submission the platform has answered: it made `version` of `match_id` under `command_id`."""
+    """A submission the platform has answered, after `seconds`: it made `version` of `match_id` under `command_id`."""
 
     match_id: str
     version: int
     command_id: str
+    seconds: float
 
 
 class Journal:
-    """What was acknowledged to all players of a test, which matches ended for them, and which moves failed for good."""
+    """What all players of a test saw: moves acknowledged and failed for good, matches that ended, waits for a turn."""
 
     def __init__(self) -> None:
         self.acknowledged: list[Acknowledged] = []
         self.failed: list[PromontoryError] = []
         self.ended: dict[str, MatchSummary] = {}
+        self.pauses: list[float] = []
 
     def faults(self, match_id: str, exported: bytes) -> Sequence[str]:
         """Return what is wrong with the log of a match: acknowledged commits lost, or commands applied twice."""
@@ -64,21 +67,25 @@ async def play_match(client: AsyncClient, pool: str, journal: Journal, *, policy
 async def play_seat(seat: Seat, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
     """Play a seat to the end of its match and return how it ended."""
     choose, rng = policy(registry.game(GAME), policy_name), Random(1)
+    waiting_since = clock.monotonic()
     async for update in seat:
         if update.your_turn:
+            journal.pauses.append(clock.monotonic() - waiting_since)
             await _play(seat, choose(update.view, rng), update.version, journal)
+            waiting_since = clock.monotonic()
     journal.ended[seat.match_id] = update.match
     return update.match
 
 
 async def _play(seat: Seat, command: Any, version: int, journal: Journal) -> None:
-    request_id = new_request_id()
+    request_id, started = new_request_id(), clock.monotonic()
     try:
         update = await seat.submit(command, request_id=request_id, expected_version=version)
     except (VersionConflict, Unavailable) as error:
         journal.failed.append(error)
         return  # the stream says what became of it
-    journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}"))
+    seconds = clock.monotonic() - started
+    journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}", seconds))
 
 
 async def play_while(
