@@ -187,7 +187,9 @@ def _arena(commands: Parsers) -> None:
     arena = _command(commands, "arena", _run_arena, "Measure bot policies against each other with the rules alone.")
     arena.add_argument("--game", default="transcontinental", help="the game (default: %(default)s)")
     arena.add_argument(
-        "--policies", default="greedy,random", help="one per seat, comma separated (default: %(default)s)"
+        "--policies",
+        default="greedy,random",
+        help="one per seat, comma separated: the game's own, or a bot's file, FILE.py (default: %(default)s)",
     )
     arena.add_argument("--games", type=_count, default=200, metavar="N", help="games to play (default: %(default)s)")
     arena.add_argument("--seed", type=int, default=1, help="seed of deals and policies (default: %(default)s)")
@@ -196,10 +198,16 @@ def _arena(commands: Parsers) -> None:
 
 def _run_arena(arguments: argparse.Namespace) -> int:
     from promontory.bots.arena import Plan
-    from promontory.local import arena_report
+    from promontory.client import arena_command
 
     plan = Plan(tuple(arguments.policies.split(",")), games=arguments.games, seed=arguments.seed)
-    return arena_report.run(arguments.game, plan, as_json=arguments.json)
+    progress = arena_command.progress_line(sys.stderr.write) if sys.stderr.isatty() else None
+    result = arena_command.run(arguments.game, plan, progress=progress)
+    if arguments.json:
+        _print_json(result)
+    else:
+        print(arena_command.report(result))
+    return 0
 
 
 def _leaderboard(commands: Parsers) -> None:

@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from promontory.bots.arena import ArenaResult, Plan, Played, Share, play, run_arena, summarise, wilson
-from promontory.bots.port import UnknownPolicyError
-from promontory.games.kernel import Rejected
-from promontory.games.transcontinental.commands import Command, EndWork
+from promontory.bots.port import RefusedPolicyError, UnknownPolicyError
+from promontory.games.transcontinental.commands import Command, EndWork, Resign
 from tests.bots.worlds import GREEDY, RANDOM
 from tests.support.transcontinental import GAME
 
@@ -81,9 +80,26 @@ def test_progress_is_told_after_each_game() -> None:
 
 
 def test_a_policy_that_breaks_the_rules_is_not_covered_up() -> None:
-    """The referee's refusal reaches the caller."""
-    with pytest.raises(Rejected, match="WRONG_PHASE"):
-        play(GAME, [lambda view, rng: EndWork(view.seat)] * 2, seed=1, number=0, cpu_clock=process_time)
+    """The referee's refusal reaches the caller, with whose it is and what led to it."""
+    policies = [GREEDY, lambda view, rng: EndWork(view.seat)]
+    with pytest.raises(RefusedPolicyError, match=r"policy 1 gave EndWork.* in game 0: WRONG_PHASE") as caught:
+        play(GAME, policies, seed=1, number=0, cpu_clock=process_time)
+    fault = caught.value
+    assert (fault.policy, fault.number, fault.command) == (1, 0, EndWork(fault.view.seat))
+    assert fault.refusal.rule == "Transcontinental 3.1"
+
+
+def test_a_policy_gives_no_commands_for_other_seats() -> None:
+    """[T-28] Anybody may resign at any time, but not another."""
+    with pytest.raises(RefusedPolicyError, match="SEAT_NOT_YOURS"):
+        play(GAME, [lambda view, rng: Resign(1 - view.seat)] * 2, seed=1, number=0, cpu_clock=process_time)
+
+
+def test_policies_of_ones_own_are_measured_under_their_names() -> None:
+    """Against those of the game, and in their stead where they have the same name."""
+    plan = Plan(("mine", "greedy"), games=4)
+    result = run_arena(GAME, plan, cpu_clock=process_time, own={"mine": GREEDY, "greedy": RANDOM})
+    assert [(each.name, each.wins) for each in result.policies] == [("mine", 4), ("greedy", 0)]
 
 
 @pytest.mark.parametrize("names", [(), ("greedy",), ("greedy",) * 3])

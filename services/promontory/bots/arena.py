@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import msgspec
 
-from promontory.bots.port import Policy
+from promontory.bots.port import Policy, RefusedPolicyError
 from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
-from promontory.games.kernel import fold
+from promontory.games.kernel import Draws, Rejected, fold
 from promontory.games.registry import AnyGame
 
 _Z95 = 1.959964
@@ -79,16 +80,29 @@ class Played(msgspec.Struct, frozen=True):
     cpu_seconds: tuple[float, ...]
 
 
-def run_arena(game: AnyGame, plan: Plan, *, cpu_clock: CpuClock, progress: Progress | None = None) -> ArenaResult:
+def run_arena(
+    game: AnyGame,
+    plan: Plan,
+    *,
+    cpu_clock: CpuClock,
+    progress: Progress | None = None,
+    own: Mapping[str, Policy] | None = None,
+) -> ArenaResult:
     """Return how the policies of `plan` did, their seats rotated from game to game.
 
-    Raises `UnknownPolicyError`, and `ValueError` if the game is not for as many seats or there is nothing to play.
+    A policy's name is looked up in `own`, which holds the caller's, before those that come with the game.
+
+    Raises:
+        UnknownPolicyError: there is no policy of a name.
+        RefusedPolicyError: a policy gave a command that the rules refuse.
+        ValueError: the game is not for as many seats, or there is nothing to play.
     """
+    known = own or {}
     if len(plan.policies) not in game.seats:
         raise ValueError(f"{game.name} is not a game for {len(plan.policies)} policies")
     if plan.games < 1:
         raise ValueError(f"the number of games must be at least 1, not {plan.games}")
-    policies = [policy(game, name) for name in plan.policies]
+    policies = [known[name] if name in known else policy(game, name) for name in plan.policies]
     played = []
     for number in range(plan.games):
         played.append(play(game, policies, seed=plan.seed, number=number, cpu_clock=cpu_clock))
@@ -100,7 +114,7 @@ def run_arena(game: AnyGame, plan: Plan, *, cpu_clock: CpuClock, progress: Progr
 def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int, cpu_clock: CpuClock) -> Played:
     """Return the game with this number, from 0, of a run: policy i sits at seat 0 in each game i, and so on around.
 
-    Raises what the referee raises if a policy gives a command that the rules refuse.
+    Raises `RefusedPolicyError` if a policy gives a command that the rules refuse.
     """
     count = len(policies)
     seating = tuple((seat + number) % count for seat in range(count))
@@ -115,7 +129,11 @@ def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int, c
         started = cpu_clock()
         command = policies[seating[seat]](view, randoms[seat])
         cpu_seconds[seat] += cpu_clock() - started
-        state = fold(game, state, game.decide(state, command, draws))
+        try:
+            events = _decided(game, state, command, seat=seat, draws=draws)
+        except Rejected as refusal:
+            raise RefusedPolicyError(seating[seat], number, view=view, command=command, refusal=refusal) from refusal
+        state = fold(game, state, events)
         decisions[seat] += 1
         turns += seat != last
         last = seat
@@ -147,6 +165,12 @@ def wilson(successes: float, trials: int) -> Share:
     centre = (value + spread / 2) / (1 + spread)
     reach = sqrt(value * (1 - value) * spread + spread**2 / 4) / (1 + spread)
     return Share(value, max(0.0, centre - reach), min(1.0, centre + reach))
+
+
+def _decided(game: AnyGame, state: Any, command: Any, *, seat: int, draws: Draws) -> tuple[Any, ...]:
+    if game.seat_of(command) != seat:
+        raise Rejected("SEAT_NOT_YOURS", rule="one's own seat", seat=seat)
+    return game.decide(state, command, draws)
 
 
 def _draws(game_name: str, seed: int, number: int) -> KeyedDraws:

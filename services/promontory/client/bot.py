@@ -251,9 +251,8 @@ class _Match:
         try:
             self._seated.check(command)
         except ValueError as error:
-            example = f"return for example {shown(self._fallback(update))}"
-            home = f"promontory.games.{self._seated.game}.commands"
-            raise BotError(f"{self._bot.file}: choose: {error}; {example} of {home}") from error
+            game = registry.game(self._seated.game)
+            raise self._bot.misled(game, update.view, problem=error) from error
 
     async def _submit(self, command: Any, version: int) -> None:
         request_id = new_request_id()

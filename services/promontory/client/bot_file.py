@@ -15,7 +15,12 @@ from threading import current_thread, main_thread
 from types import ModuleType
 from typing import Any
 
+from promontory.bots.registry import policy
+from promontory.client.wording import shown
+from promontory.games.registry import AnyGame
+
 CHOOSE = "choose"
+EXAMPLE_POLICY = "random"
 HOOKS = ("on_match_start", "on_match_end")
 
 
@@ -63,6 +68,12 @@ class Bot:
             return self._guarded(function, view, rng)
         self._loop = self._loop or asyncio.new_event_loop()
         return self._loop.run_until_complete(self.call(CHOOSE, view, rng))
+
+    def misled(self, game: AnyGame, view: Any, *, problem: object) -> BotError:
+        """Return the error of a `choose` that returned no command for `view`; it shows one that the rules accept."""
+        example = policy(game, EXAMPLE_POLICY)(view, Random(0))  # noqa: S311 - an example, not secrecy
+        home = f"promontory.games.{game.name}.commands"
+        return BotError(f"{self.file}: {CHOOSE}: {problem}; return for example {shown(example)} of {home}")
 
     def close(self) -> None:
         """Give back the thread; a function that still runs is left to finish."""
