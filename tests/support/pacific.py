@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from random import Random
 from typing import Any, TypeVar
 
@@ -307,12 +306,14 @@ def deck_with(*cards: Any) -> bytes:
     return json.dumps({**FILE, "cards": [*FILE["cards"], *cards]}).encode()
 
 
-@cache
 def _bench() -> Pacific:
     """Return the game with a card more for each area, which runs it and nothing else."""
     others = {area: [other.value for other in AREAS if other is not area] for area in AREAS}
     runs = [house_card(f"run_{area}", [{"op": "run", "areas": {"each": {"not": others[area]}}}]) for area in AREAS]
     return Pacific(load_deck(deck_with(*runs)))
+
+
+BENCH = _bench()
 
 
 def executing(card_ids: Iterable[str], seat: Player, *, game: Pacific = GAME, sole_pick: bool = True) -> State:
@@ -345,7 +346,7 @@ def played(
     area = do.removeprefix("run ")
     card_ids = [f"run_{area}"] if area != do else do.split()
     order = [f"cards {do}"] if len(card_ids) > 1 else []
-    rules = game or _bench()
+    rules = game or BENCH
     events, state = begin_executing(card_ids, seat, game=rules, sole_pick=sole_pick)
     more, state = answers(state, *order, *said, game=rules)
     assert open_decision(state) is None, "an answer is missing"
