@@ -28,7 +28,7 @@ def configure(process: str, *, level: str = "info", style: str = "auto") -> None
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(),
+        logger_factory=structlog.WriteLoggerFactory(),  # a line and its end in one write: a kill leaves none half
         cache_logger_on_first_use=True,
     )
     structlog.contextvars.bind_contextvars(process=process)

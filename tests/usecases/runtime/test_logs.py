@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import warnings
@@ -48,6 +49,27 @@ def test_a_line_is_one_json_object(capsys: pytest.CaptureFixture[str], style: st
         "text": "two\nlines",
         "path": "<class 'object'>",
     }
+
+
+class Pieces(io.StringIO):
+    """An unbuffered standard output: what is written in one piece is seen in one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.pieces.append(text)
+        return len(text)
+
+
+def test_a_line_and_its_end_are_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is killed between two writes would spoil the first line of its successor."""
+    output = Pieces()
+    monkeypatch.setattr("sys.stdout", output)
+    logs.configure("relay", style="json")
+    structlog.get_logger().info("relay_stopped")
+    assert [piece[-1] for piece in output.pieces] == ["\n"]
 
 
 @pytest.mark.parametrize(
