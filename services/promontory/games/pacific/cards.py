@@ -115,7 +115,7 @@ def _needed(seats: int) -> int:
 def _decoded(raw: bytes) -> _File:
     try:
         file = msgspec.json.decode(raw, type=_File)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise DeckFileError(f"deck file: {error}") from error
     if file.format != FORMAT:
         raise DeckFileError(f"deck file: its format is {file.format!r}, not {FORMAT!r}")

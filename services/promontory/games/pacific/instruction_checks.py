@@ -34,6 +34,9 @@ from promontory.games.pacific.instructions import (
 )
 from promontory.games.pacific.vocabulary import EffectKind, Kind
 
+DEEPEST = 8
+"""How deep instructions and numbers may be nested."""
+
 _PARAMETERS = {
     EffectKind.OWN_CARD_ONLY: set[str](),
     EffectKind.LATE_PUT_OUT: set[str](),
@@ -53,15 +56,15 @@ class _Meaning(StrEnum):
 
 
 class _Scope(msgspec.Struct):
-    """The names bound so far, whether `here` means something, and whether the card's top level is here."""
+    """The names bound so far, whether `here` means something, and how deep inside the card this is."""
 
     names: dict[str, _Meaning]
     here: bool = False
-    top: bool = True
+    depth: int = 0
 
     def inner(self, *, here: bool = False) -> _Scope:
         """Return a scope whose names end with it."""
-        return _Scope(dict(self.names), here=here or self.here, top=False)
+        return _Scope(dict(self.names), here=here or self.here, depth=self.depth + 1)
 
 
 def faults(instructions: tuple[Instruction, ...]) -> Iterator[str]:
@@ -70,6 +73,9 @@ def faults(instructions: tuple[Instruction, ...]) -> Iterator[str]:
 
 
 def _in_block(instructions: tuple[Instruction, ...], scope: _Scope) -> Iterator[str]:
+    if scope.depth > DEEPEST:
+        yield "it is nested too deeply"
+        return
     for number, instruction in enumerate(instructions, start=1):
         for fault in _in_instruction(instruction, scope):
             yield f"instruction {number}: {fault}"
@@ -149,7 +155,7 @@ def _in_areas(areas: Areas, scope: _Scope) -> Iterator[str]:
 
 
 def _in_top_level(instruction: Draw | NextTurn, scope: _Scope) -> Iterator[str]:
-    if not scope.top:
+    if scope.depth:
         yield "`draw` and `next_turn` stand only at the top level of a card"
     if isinstance(instruction, NextTurn):
         given = {name for name in ("amount", "n", "tokens") if getattr(instruction, name)}
@@ -188,8 +194,11 @@ def _in_number(number: Num, scope: _Scope) -> Iterator[str]:
             yield from _in_where(where, scope)
     if number.size_of is not None and scope.names.get(number.size_of) not in {_Meaning.AREAS, _Meaning.NUMBER}:
         yield f"`{number.size_of}` is not bound to a set of areas or a number"
+    if scope.depth > DEEPEST:
+        yield "it is nested too deeply"
+        return
     for part in (*(number.min or ()), *(number.times or ())[1:]):
-        yield from _in_number(part, scope)
+        yield from _in_number(part, scope.inner())
 
 
 def _in_where(where: Where, scope: _Scope) -> Iterator[str]:
