@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from promontory.games.pacific.cards import load_deck
 from promontory.games.pacific.decider import Pacific
@@ -103,6 +104,17 @@ def test_draws_give_what_is_left(deck: str, drawn: list[tuple[str, ...]]) -> Non
     state = state_after(state, *choose(0, 0, 1))
     assert [one.holdings.hand for one in state.players[:2]] == drawn
     assert [outcome(one) for one in state.players[:2]] == ["$5 california 1 factory"] * 2
+
+
+def test_two_cards_of_one_player_draw_by_slot_whatever_their_order() -> None:
+    """[P-3] What is reserved for a card stays with it: here the second one is executed first."""
+    house = [house_card(f"draw_{n}", [{"op": "draw", "n": n}]) for n in (1, 2)]
+    game = Pacific(load_deck(deck_with(*house)))
+    state = choosing(player(active="make_the_rounds"), Player(), Player(), table="draw_1 draw_2 direct_flight")
+    state = replace(state, deck=("spas", "port", "dugongs", "octopus"))
+    state = state_after(state, *choose((0, 1), 2, 2), game=game)
+    _, state = answers(state, "cards draw_2 draw_1", game=game)
+    assert (state.players[0].holdings.hand, state.deck) == (("port", "dugongs", "spas"), ("octopus",))
 
 
 def test_an_extra_card_of_ones_own_is_an_ordinary_hand_card() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from promontory.games.pacific.commands import PutOut
-from promontory.games.pacific.events import CardPutOut, CardsRevealed, DummiesDealt, PhaseStarted, SeatCard, SlotsChosen
+from promontory.games.pacific.events import (
+    CardPutOut,
+    CardsRevealed,
+    DummiesDealt,
+    PhaseStarted,
+    SeatCard,
+    SlotsChosen,
+    TurnEnded,
+)
 from promontory.games.pacific.legal import SlotChoice
 from promontory.games.pacific.state import Player
 from promontory.games.pacific.vocabulary import Phase
@@ -95,6 +103,7 @@ def test_a_turn_begins_late_when_everybody_has_executed_the_spy_network() -> Non
     """[P-10] The turn's first phase is the late one."""
     state = putting_out(*[player(hand=f"dolphin_spy_network {card} dugongs") for card in ("spas", "port", "octopus")])
     events, state = decide(state, *put_out(*["dolphin_spy_network"] * 3), *choose(0, 1, 2))
+    assert [type(event) for event in events[-2:]] == [TurnEnded, PhaseStarted]
     assert (events[-1], GAME.to_act(state)) == (PhaseStarted(6, Phase.PUT_OUT_LATE), (0, 1, 2))
 
 
