@@ -16,6 +16,9 @@ from promontory.runtime.settings import WorkerSettings, targets
 RETRY_SECONDS = 6.0
 """How long a task tries to reach a service: less than the lease after which the task is sent again anyway."""
 
+TIMING = Timing(longest_pause_seconds=0.5)
+"""Short pauses, so that a turn does not wait out its lease because a service was just coming back."""
+
 
 class Services:
     """Connects when first used, so that each process of a forking pool has connections of its own."""
@@ -38,7 +41,7 @@ class Services:
 
     @cached_property
     def _client(self) -> Client:
-        return Client(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS)
+        return Client(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=TIMING)
 
     @cached_property
     def _loop(self) -> LoopThread:
@@ -46,7 +49,5 @@ class Services:
 
     @cached_property
     def _scoring(self) -> Remote:
-        connection = Connection(
-            self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=Timing()
-        )
+        connection = Connection(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=TIMING)
         return Remote(connection, SCORING)
