@@ -33,9 +33,7 @@ def proceed(deck: Deck, seat: Seat, player: Player, execution: Execution) -> Pro
     The steps up to there are gone through again, which gives the same events as before: executing draws nothing, and
     nobody else can touch it [P-1]. Raises `Rejected` if the last answer is not allowed.
     """
-    executor = Executor(seat, execution.start, player.active)
-    executor.explicit_runs = execution.explicit_runs
-    script = _execute(deck, execution, executor)
+    executor, script = begin(deck, seat, player, execution)
     question = next(script, None)
     for given in execution.given:
         executor.events.clear()
@@ -43,6 +41,16 @@ def proceed(deck: Deck, seat: Seat, player: Player, execution: Execution) -> Pro
         question = _next_question(script, given.answer)
     decision = None if question is None else Decision(player.decisions + 1, executor.card_id, question)
     return Progress(tuple(executor.events), decision, executor.holdings)
+
+
+def begin(deck: Deck, seat: Seat, player: Player, execution: Execution) -> tuple[Executor, Script]:
+    """Return who executes the cards of `execution`, and the script of it from the start, whatever was answered since.
+
+    The script yields the questions, is sent their answers, and raises `Rejected` for one that is not allowed.
+    """
+    executor = Executor(seat, execution.start, player.active)
+    executor.explicit_runs = execution.explicit_runs
+    return executor, _execute(deck, execution, executor)
 
 
 def areas_of(cards: Iterable[Card], paths: Paths) -> tuple[Area, ...]:
