@@ -8,6 +8,7 @@ from itertools import islice
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from promontory.games.kernel import fold
 from promontory.games.pacific.commands import AnswerDecision, Command, Resign
@@ -31,6 +32,7 @@ from promontory.games.pacific.events import (
     TokensRemoved,
     TurnEnded,
 )
+from promontory.games.pacific.execution import proceed
 from promontory.games.pacific.legal import expand
 from promontory.games.pacific.state import Player, State
 from promontory.games.pacific.tokens import NO_TOKENS, Tokens, some
@@ -159,6 +161,18 @@ def test_deciding_every_command_again_gives_the_recorded_events(temper: str, sea
     again = [GAME.decide(one.before, one.command, draws_of(0)) for one in commits if one.command is not None]
     assert again == [one.events for one in commits[1:]]
     assert GAME.begin(GAME.initial(seats), draws_of(seed), draw_start=True) == commits[0].events
+
+
+@a_game
+def test_an_execution_leads_from_its_start_to_where_its_player_stands(temper: str, seats: int, seed: int) -> None:
+    """[Pacific 3.7] Going through the same answers again gives the same mat, money and open decision."""
+    for commit in played(temper, seats, seed)[::3]:
+        for seat, player in enumerate(commit.after.players):
+            if player.execution is not None:
+                asked = player.execution.decision
+                opened = replace(player, decisions=player.decisions - (asked is not None))
+                again = proceed(DECK, seat, opened, player.execution)
+                assert (again.holdings, again.decision) == (player.holdings, asked)
 
 
 @a_game

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from promontory.games.fairness import BlindDraws
+from promontory.games.pacific.execution import proceed
 from promontory.games.pacific.sampling import determinize
 from promontory.games.pacific.state import State
 from tests.support.pacific import DECK, GAME, after, begun, choose, choosing, player, seeded, state_after
@@ -69,6 +70,15 @@ def test_cards_drawn_so_far_are_those_of_the_hand() -> None:
     sampled = determinize(DECK, own, seeded(3))
     assert GAME.view(sampled, 0) == own
     assert len([card for one in sampled.players for card in one.execution.reservations]) == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_execution_leads_to_what_its_player_has(seat: int) -> None:
+    """[P-3] From its start, the cards drawn since among the hand."""
+    sampled = determinize(DECK, GAME.view(drew("fishing"), seat), seeded(3))
+    for number, one in enumerate(sampled.players[:2]):
+        assert one.execution is not None
+        assert proceed(DECK, number, one, one.execution).holdings == one.holdings
 
 
 def test_the_same_random_numbers_give_the_same_state() -> None:

@@ -39,12 +39,12 @@ def legal_commands(state: State, seat: Seat) -> LegalCommands:
         raise ValueError(f"there is no seat {seat} in a game for {len(state.players)}")
     if state.phase is Phase.OVER or seat in state.resigned:
         return LegalCommands()
-    player, is_asked = state.players[seat], seat in asked(state)
-    puts_out = is_asked and state.phase in {Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE}
+    player = state.players[seat]
+    puts_out = state.phase in {Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE} and seat in asked(state)
     return LegalCommands(
-        setup_areas=AREAS if is_asked and state.phase is Phase.SETUP_PLACE else (),
+        setup_areas=AREAS if state.phase is Phase.SETUP_PLACE else (),
         put_out_card_ids=player.holdings.hand if puts_out else (),
-        choose=slot_choice(state, seat) if is_asked and state.phase is Phase.CHOOSE else None,
+        choose=slot_choice(state, seat) if state.phase is Phase.CHOOSE else None,
         decision=None if player.execution is None else player.execution.decision,
         set_explicit_runs=True,
         resign=True,

@@ -83,10 +83,10 @@ class GameView(msgspec.Struct, frozen=True):
     """A game as `seat`, or a spectator, may know it.
 
     `table` holds the cards of the turn by slot, `""` where none lies face up: the seats' cards, then those of the
-    dummies. `hand_card_ids` (in the order dealt and drawn; a card put out stays in it until it is revealed),
-    `put_out_card_id`, `setup` and `chosen_slots` are the seat's own, empty or None for a spectator and before the seat
-    has answered. `unseen_card_ids`, in the order of the deck's list, are the cards neither in the own hand nor ever
-    face up: draw deck, reserved cards and other hands together.
+    dummies; before turn 1 and after the last it is empty. `hand_card_ids` (in the order dealt and drawn; a card put out
+    stays in it until it is revealed), `put_out_card_id`, `setup` and `chosen_slots` are the seat's own, empty or None
+    for a spectator and before the seat has answered. `unseen_card_ids`, in the order of the deck's list, are the cards
+    neither in the own hand nor ever face up: draw deck, reserved cards and other hands together.
     """
 
     seat: Seat | None

@@ -59,7 +59,9 @@ class GameView(_message.Message):
 
     @_builtins.property
     def table(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The turn's cards by slot, the seats' own, then those of the dummies; empty text where none lies face up."""
+        """The turn's cards by slot, the seats' own, then those of the dummies; empty text where none lies face up. No slots
+        before turn 1 and after the last.
+        """
 
     @_builtins.property
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___PastTurn]:
