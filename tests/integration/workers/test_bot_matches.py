@@ -83,7 +83,15 @@ async def test_a_pickled_message_is_never_opened(house: House, publisher: Celery
     assert not (tmp_path / "mark").is_symlink()
 
 
-def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
+@pytest.fixture
+async def played(house: House, publisher: CeleryPublisher) -> None:
+    """The worker has played a match."""
+    async with running(house.dispatcher(publisher)):
+        await house.is_over(await house.create("greedy", "random"))
+
+
+@pytest.mark.usefixtures("played")
+async def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
     """[style 8] Tasks by name and outcome, bots' thinking time by game and policy."""
     address = worker.ready().metrics
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as response:
@@ -92,7 +100,8 @@ def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
     assert 'promontory_bot_decision_duration_seconds_count{game="transcontinental",policy="greedy"}' in text
 
 
-def test_a_worker_writes_structured_lines_without_tokens(worker: ChildProcess) -> None:
+@pytest.mark.usefixtures("played")
+async def test_a_worker_writes_structured_lines_without_tokens(worker: ChildProcess) -> None:
     """[style 8] One canonical line per task, and never a credential."""
     text = worker.log_file.read_text()
     assert '"event": "task_done"' in text
