@@ -136,6 +136,29 @@ def test_the_winner_is_who_sat_there() -> None:
 
 
 @pytest.mark.parametrize(
+    ("places", "shares"),
+    [((1, 2, 3), [1, 0, 0]), ((1, 3, 1), [1 / 2, 0, 1 / 2]), ((1, 1, 1), [1 / 3] * 3), ((1, 1, 1, 1), [1 / 4] * 4)],
+)
+def test_a_win_is_shared_by_as_many_as_won(places: tuple[int, ...], shares: list[float]) -> None:
+    """[P-12] The shares of all policies add up to one game."""
+    game = played(places=places, seating=tuple(range(len(places))), scores=(9,) * len(places))
+    result = summarise(GAME, Plan(("greedy",) * len(places)), [game])
+    assert [each.share.value for each in result.policies] == pytest.approx(shares)
+
+
+def test_scores_are_those_of_who_sat_there() -> None:
+    """By policy, by seat, and those of first places."""
+    games = [
+        played(places=(2, 1), scores=(40, 70)),
+        played(places=(1, 2), scores=(80, 60), seating=(1, 0)),
+    ]
+    result = summarise(GAME, Plan(("greedy", "random")), games)
+    assert [each.mean_score for each in result.policies] == [50, 75]
+    assert [each.mean_score for each in result.seats] == [60, 65]
+    assert result.mean_best_score == 75
+
+
+@pytest.mark.parametrize(
     ("successes", "trials", "share"),
     [
         (50, 100, Share(0.5, 0.4038, 0.5962)),
@@ -163,6 +186,7 @@ def moves(*, seed: int, number: int) -> list[Command]:
     return given
 
 
-def played(*, places: tuple[int, int], seating: tuple[int, int] = (0, 1)) -> Played:
-    """Return a game that ended with these places."""
-    return Played(seating=seating, places=places, turns=30, decisions=(50, 50), cpu_seconds=(0.1, 0.1))
+def played(*, places: tuple[int, ...], seating: tuple[int, ...] = (0, 1), scores: tuple[int, ...] = (0, 0)) -> Played:
+    """Return a game that ended with these places and scores."""
+    count = len(places)
+    return Played(seating, places, scores, turns=30, decisions=(50,) * count, cpu_seconds=(0.1,) * count)

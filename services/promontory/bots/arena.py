@@ -44,12 +44,16 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What one policy, or one seat, made of all games: `wins` alone in first place, `draws` sharing it."""
+    """What one policy, or one seat, made of all games: `wins` alone in first place, `draws` sharing it.
+
+    `mean_score` is in the game's unit.
+    """
 
     name: str
     wins: int
     draws: int
     share: Share
+    mean_score: float
     decisions: int
     cpu_seconds_per_decision: float
 
@@ -57,7 +61,8 @@ class Standing(msgspec.Struct, frozen=True):
 class ArenaResult(msgspec.Struct, frozen=True):
     """The outcome of a run. `policies` are in the order given, `seats` in the order of turns.
 
-    `draws` are games without a sole winner; `mean_turns` counts the stretches of decisions of one seat.
+    `draws` are games without a sole winner; `mean_turns` counts the stretches of decisions of one seat;
+    `mean_best_score` is that of first places, in the game's unit.
     """
 
     game: str
@@ -66,15 +71,17 @@ class ArenaResult(msgspec.Struct, frozen=True):
     games: int
     draws: int
     mean_turns: float
+    mean_best_score: float
     policies: tuple[Standing, ...]
     seats: tuple[Standing, ...]
 
 
 class Played(msgspec.Struct, frozen=True):
-    """One game: by seat, who sat there (number of the policy), places, decisions and CPU seconds spent on them."""
+    """One game: by seat, who sat there (number of the policy), places, scores, decisions and CPU seconds for them."""
 
     seating: tuple[int, ...]
     places: tuple[int, ...]
+    scores: tuple[int, ...]
     turns: int
     decisions: tuple[int, ...]
     cpu_seconds: tuple[float, ...]
@@ -138,8 +145,8 @@ def play(game: AnyGame, policies: Sequence[Policy], *, seed: int, number: int, c
         turns += seat != last
         last = seat
     outcome = game.outcome(state)
-    places = outcome.places if outcome is not None else (1,) * count
-    return Played(seating, places, turns, decisions=tuple(decisions), cpu_seconds=tuple(cpu_seconds))
+    places, scores = (outcome.places, outcome.scores) if outcome is not None else ((1,) * count, (0,) * count)
+    return Played(seating, places, scores, turns=turns, decisions=tuple(decisions), cpu_seconds=tuple(cpu_seconds))
 
 
 def summarise(game: AnyGame, plan: Plan, played: Sequence[Played]) -> ArenaResult:
@@ -151,6 +158,7 @@ def summarise(game: AnyGame, plan: Plan, played: Sequence[Played]) -> ArenaResul
         games=len(played),
         draws=sum(each.places.count(1) > 1 for each in played),
         mean_turns=fmean(each.turns for each in played),
+        mean_best_score=fmean(each.scores[each.places.index(1)] for each in played),
         policies=tuple(
             _standing(name, [(each, each.seating.index(i)) for each in played]) for i, name in enumerate(plan.policies)
         ),
@@ -188,6 +196,7 @@ def _standing(name: str, played: Sequence[tuple[Played, int]]) -> Standing:
         wins=firsts.count(1),
         draws=len(firsts) - firsts.count(1),
         share=wilson(sum(1 / count for count in firsts), len(played)),
+        mean_score=fmean(each.scores[seat] for each, seat in played),
         decisions=decisions,
         cpu_seconds_per_decision=cpu_seconds / decisions if decisions else 0.0,
     )
