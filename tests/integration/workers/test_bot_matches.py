@@ -91,7 +91,7 @@ async def played(house: House, publisher: CeleryPublisher) -> None:
 
 
 @pytest.mark.usefixtures("played")
-async def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
+def test_a_worker_tells_its_metrics(worker: ChildProcess) -> None:
     """[style 8] Tasks by name and outcome, bots' thinking time by game and policy."""
     address = worker.ready().metrics
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as response:
