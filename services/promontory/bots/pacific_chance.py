@@ -37,7 +37,7 @@ from promontory.games.pacific.decisions import (
 )
 from promontory.games.pacific.phases import SlotChoice
 from promontory.games.pacific.tokens import TokenPick
-from promontory.games.pacific.vocabulary import Area, Kind, Per
+from promontory.games.pacific.vocabulary import KINDS, Area, Kind, Per
 
 
 def some_answer(question: Question, rng: Random) -> Answer:
@@ -75,7 +75,7 @@ def some_slots(choice: SlotChoice, rng: Random) -> tuple[int, ...]:
 
 
 def some_picks(choice: TokenChoice, rng: Random) -> Picks:
-    """Return any allowed choice of tokens with equal chance."""
+    """Return any allowed choice of tokens with equal chance, in the order of the options."""
     groups = _groups(choice)
     ways = _ways(groups, choice.maximum)
     numbers = range(choice.minimum, choice.maximum + 1)
@@ -86,7 +86,7 @@ def some_picks(choice: TokenChoice, rng: Random) -> Picks:
         (part,) = rng.choices(fitting, [rest[left - part.number] for part in fitting])
         picks += part.picks
         left -= part.number
-    return tuple(picks)
+    return tuple(sorted(picks, key=lambda pick: (pick.area.place, KINDS.index(pick.kind))))
 
 
 class _Part(NamedTuple):

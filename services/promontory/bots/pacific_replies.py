@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 
 import msgspec
 from msgspec.structs import replace
@@ -101,7 +101,8 @@ def best_picks(choice: TokenChoice, gain: Gain) -> Picks:
 def factory_run(question: RunArea, choose: Callable[[TokenChoice, int], Picks]) -> FactoryRun:
     """Return a run in which `choose` says, for one factory after another, what it removes.
 
-    It is given the choice, and how many of the other factories have acted: of factories they are removed first.
+    It is given the choice, and how many of the other factories have acted: of factories they are removed first. The
+    list ends with the last factory that removes something.
     """
     tokens, waiting = question.removable, question.factories
     removals: list[Tokens] = []
@@ -113,6 +114,8 @@ def factory_run(question: RunArea, choose: Callable[[TokenChoice, int], Picks]) 
         waiting -= max(0, removed.factory - acted)
         tokens -= removed
         removals.append(removed)
+    while removals and not removals[-1].total:
+        removals.pop()
     return FactoryRun(tuple(removals))
 
 
@@ -157,21 +160,23 @@ def _exchange(prospect: Prospect, pick: TokenPick, replacement: Tokens) -> float
 
 
 def _moves(question: PickMoves, prospect: Prospect) -> list[Answer]:
-    """Return the best moves between each two areas, those of the most gain first, and no move at its place."""
+    """Return the best moves and the largest ones between each two areas, those of the most gain first."""
     found: list[tuple[float, Moves]] = [(0.0, Moves(()))] if question.may_decline else []
-    for source in question.sources:
-        for destination in question.destinations:
-            if source.area is destination:
-                continue
-            gain = _moved_to(prospect, destination)
-            picks = best_picks(source.choice, gain)
+    for source, destination in product(question.sources, question.destinations):
+        if source.area is destination:
+            continue
+        gain = _moved_to(prospect, destination)
+        ends = (source.area if question.names_source else None, destination if question.names_destination else None)
+        for picks in _best_and_largest(source.choice, gain):
             if picks or not question.may_decline:
-                named = (
-                    source.area if question.names_source else None,
-                    destination if question.names_destination else None,
-                )
-                found.append((sum(pick.n * gain(pick) for pick in picks), Moves(picks, *named)))
+                found.append((sum(pick.n * gain(pick) for pick in picks), Moves(picks, *ends)))
     return [moves for _, moves in sorted(found, key=lambda each: each[0], reverse=True)]
+
+
+def _best_and_largest(choice: TokenChoice, gain: Gain) -> Iterable[Picks]:
+    ranked = _ranked(choice, gain)
+    numbers = dict.fromkeys((_favoured(choice, ranked, gain), choice.maximum))
+    return [_first(ranked, number) for number in numbers]
 
 
 def _moved_to(prospect: Prospect, destination: Area) -> Gain:
