@@ -135,6 +135,7 @@ def _bot(commands: Parsers) -> None:
     actions = _group(commands, "bot", "Write a bot of your own and let it play.", of="action")
     new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
     new.add_argument("file", type=Path, help="the file to write; its name ends in .py")
+    new.add_argument("--search", action="store_true", help="a bot that searches ahead with the referee's own rules")
     run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
     run.epilog = "Exit code 0: all matches were played; 1: the run failed, or every command of the bot was refused."
     run.add_argument("file", type=Path, help="a Python file with a function choose(view, rng)")
@@ -157,7 +158,7 @@ def _bot(commands: Parsers) -> None:
 def _run_bot_new(arguments: argparse.Namespace) -> int:
     from promontory.client import bot_command
 
-    bot_command.new(arguments.file)
+    bot_command.new(arguments.file, search=arguments.search)
     print(f"wrote {arguments.file}; let it play: promontory bot run {arguments.file} --pool transcontinental.ranked")
     print(f"measure it in seconds, on its own: promontory arena --policies {arguments.file},greedy")
     return 0

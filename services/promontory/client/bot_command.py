@@ -10,14 +10,17 @@ from promontory.client.bot import BotPlan, run_bot
 from promontory.client.bot_events import BotResult, OnEvent
 from promontory.client.bot_file import BotError
 
-STARTER = "starter_bot.py"
+STARTER, SEARCHER = "starter_bot.py", "search_bot.py"
 
 
-def new(file: Path) -> None:
-    """Write a first bot to `file`, which never replaces another. Raises `BotError` if that cannot be."""
+def new(file: Path, *, search: bool = False) -> None:
+    """Write a first bot, or one that searches ahead, to `file`, which never replaces another.
+
+    Raises `BotError` if that cannot be.
+    """
     if file.suffix != ".py":
         raise BotError(f"a bot is a Python file: call it {file.with_name(f'{file.name}.py')}")
-    source = resources.files("promontory.client").joinpath(STARTER).read_text(encoding="utf-8")
+    source = resources.files("promontory.client").joinpath(SEARCHER if search else STARTER).read_text(encoding="utf-8")
     try:
         with file.open("x", encoding="utf-8") as target:
             target.write(source)

@@ -16,13 +16,21 @@ def determinize(deck: Deck, view: GameView, rng: Random) -> State:
 
     Every way to split the unseen cards into the opponent's hand and an ordered draw pile that leaves the opponent its
     known cards is equally likely. What the view does not tell stays at its start: the number of shuffles, and which of
-    the seat's own cards the opponent has seen. Search on with draws of your own:
+    the seat's own cards the opponent has seen. Search on with draws of your own; in a bot's `choose(view, rng)`:
+
+        import promontory
+        from promontory.games.fairness import KeyedDraws
+        from promontory.games.kernel import fold
+        from promontory.games.transcontinental.legal import expand
+        from promontory.games.transcontinental.sampling import determinize
 
         rules = promontory.game("transcontinental")
         state = determinize(rules.deck, view, rng)
         draws = KeyedDraws(rng.randbytes(32), rules.name)
-        for event in rules.decide(state, command, draws):
-            state = rules.evolve(state, event)
+        for command in expand(view.legal, view.seat):
+            after = fold(rules, state, rules.decide(state, command, draws))
+
+    `promontory bot new --search FILE` writes a whole bot that does so.
 
     Raises `ValueError` for a spectator's view, which knows no hand, or if the view and the deck do not fit.
     """
