@@ -23,6 +23,12 @@ BROKEN = """
 def choose(view, rng):
     raise RuntimeError("no idea")
 """
+STUBBORN = """
+from promontory.games.transcontinental.commands import PlayMeld
+
+def choose(view, rng):
+    return PlayMeld(view.seat, view.hand_card_ids[:1])
+"""
 
 
 async def promontory(*arguments: str, **settings: str) -> tuple[int, str, str]:
@@ -50,6 +56,7 @@ async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Pl
     played: dict[str, Any] = json.loads(out)
     assert [(match["refused"], match["resigned"]) for match in played["matches"]] == [(0, False)] * 2
     assert all(match["match_id"] in err for match in played["matches"])
+    assert (f"waiting in {POOL}; a house bot comes after" in err, played["rating"]["uncounted"]) == (True, 0)
 
     async with client_of(platform, "you") as client:
         await eventually(lambda: _has_matches(client, 2), seconds=30)
@@ -66,6 +73,16 @@ async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Pl
 
 async def _has_matches(client: Any, matches: int) -> bool:
     return (await client.rating(POOL)).matches >= matches
+
+
+async def test_a_run_whose_every_command_was_refused_ends_with_1(platform: Platform, tmp_path: Path) -> None:
+    """Somebody else played its match; the first refusals are told, the others counted."""
+    bot = tmp_path / "stubborn.py"
+    bot.write_text(STUBBORN)
+    code, out, err = await run_bot(platform, bot, "--json")
+    (match,) = json.loads(out)["matches"]
+    assert (code, match["refused"]) == (1, match["commands"])
+    assert err.count("was refused: ") == sum(min(count, 3) for count in match["reasons"].values())
 
 
 async def test_a_bot_that_fails_is_told_where_and_leaves_no_opponent_waiting(
