@@ -230,12 +230,30 @@ def played_out(card_id: str, mat: str, *, turn: int) -> str:
         pytest.param("japan 1 hotel", "air_conditioning dugongs direct_flight", 1, 1, id="growth on the first turn"),
         pytest.param("coral_sea 1 hotel", "documentary grand_opening dugongs", 10, 2, id="no effects after the end"),
         pytest.param("peru 1 hotel", "diversify documentary omnipresence", 3, 1, id="effects before it"),
-        pytest.param("", "documentary grand_opening upgrade", 10, 0, id="the first of equals"),
     ],
 )
 def test_greedy_chooses_what_promises_most(mat: str, cards: str, turn: int, slot: int) -> None:
     """[Pacific 5.3] Money now, and what is worth something later."""
     assert choice(GREEDY, table_of(mat, cards, turn=turn)) == Choose(0, (slot,))
+
+
+def test_greedy_takes_any_of_equal_choices() -> None:
+    """[Pacific 5.3] Lest all the players at a table do the same."""
+    state = table_of("japan 1 hotel", "documentary direct_flight dugongs", turn=10)
+    assert {choice(GREEDY, state, seed=seed) for seed in range(20)} == {Choose(0, (0,)), Choose(0, (1,))}
+
+
+@pytest.mark.parametrize(("turn", "slots"), [(9, {0, 1}), (10, {0})])
+def test_greedy_is_sure_of_money_at_once_only(turn: int, slots: set[int]) -> None:
+    """[Pacific 5.3] A dollar more counts on the last turn; before it the worth of what is left is a guess."""
+    state = table_of("japan 3 hotel / polynesia 2 hotel", "direct_flight machu_picchu trade_winds", turn=turn)
+    assert {choice(GREEDY, state, seed=seed) for seed in range(20)} == {Choose(0, (slot,)) for slot in slots}
+
+
+def test_greedy_players_seldom_share_the_victory() -> None:
+    """[P-12] In most games somebody wins alone."""
+    result = run_arena(GAME, Plan(("greedy",) * 3, games=8), cpu_clock=process_time, own={"greedy": GREEDY})
+    assert result.draws <= 5
 
 
 def test_greedy_looks_at_its_own_mat_only() -> None:

@@ -20,23 +20,28 @@ from promontory.games.pacific.decider import Pacific
 from promontory.games.pacific.decisions import Answer
 from promontory.games.pacific.legal import LegalCommands
 from promontory.games.pacific.phases import SlotChoice
+from promontory.games.pacific.state import TURNS
 from promontory.games.pacific.view import GameView, PlayerView
 from promontory.games.pacific.vocabulary import AREAS, Area
+
+_UNSURE = 2.0
+"""How many dollars a promise that reaches beyond the last turn may be off; closer ones cannot be told apart."""
 
 
 class Greedy:
     """Executes the cards that promise the most: money at once, and what the mat is then worth for later turns.
 
     Cards of the hand and of the table are tried out on the own mat; other players are left out of account. Each
-    decision of an execution is tried out with a few replies. Of equals the first is taken. In a game for two the hotel
-    goes where most of the hand's cards run, the factory to the next best area.
+    decision of an execution is tried out with a few replies. Of choices from the table that promise about the same any
+    one is taken: tables of greedy players would otherwise all do the same and share the victory. Elsewhere the first of
+    equals is. In a game for two the hotel goes where most of the hand's cards run, the factory to the next best area.
     """
 
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
 
     def __call__(self, view: GameView, rng: Random) -> Command:
-        """Return the command to play; `rng` is not used. Raises `NotToActError`."""
+        """Return the command to play; `rng` chooses among nearly equal slots only. Raises `NotToActError`."""
         seat, player, legal = _acting(view)
         if legal.setup_areas:
             hotel, factory = self._most_run(view.hand_card_ids)
@@ -44,7 +49,7 @@ class Greedy:
         if legal.put_out_card_ids:
             return PutOut(seat, max(legal.put_out_card_ids, key=lambda card_id: self._promise(view, player, [card_id])))
         if legal.choose is not None:
-            return Choose(seat, max(_choices(legal.choose), key=lambda slots: self._promise_of(view, player, slots)))
+            return Choose(seat, self._choice(view, player, legal.choose, rng))
         return _answering(seat, legal, self._answer(view, player))
 
     def _most_run(self, card_ids: Iterable[str]) -> Sequence[Area]:
@@ -52,8 +57,12 @@ class Greedy:
         runs = Counter(colour.area for card_id in card_ids for colour in self._deck.by_id[card_id].colours)
         return sorted(AREAS, key=lambda area: runs[area], reverse=True)[:2]
 
-    def _promise_of(self, view: GameView, player: PlayerView, slots: Iterable[int]) -> float:
-        return self._promise(view, player, [view.table[slot] for slot in slots])
+    def _choice(self, view: GameView, player: PlayerView, choice: SlotChoice, rng: Random) -> tuple[int, ...]:
+        promises = {
+            slots: self._promise(view, player, [view.table[slot] for slot in slots]) for slots in _choices(choice)
+        }
+        enough = max(promises.values()) - (_UNSURE if view.turn < TURNS else 0)
+        return rng.choice([slots for slots, promise in promises.items() if promise >= enough])
 
     def _promise(self, view: GameView, player: PlayerView, card_ids: Sequence[str]) -> float:
         """Return the money at the end that executing the cards promises."""
