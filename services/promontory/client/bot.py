@@ -269,7 +269,8 @@ class _Match:
 
     def _fallback(self, update: Update) -> Any:
         """Return a command that the rules accept."""
-        rng = Random(f"{self._seated.match_id}/{update.version}")  # noqa: S311 - the bot's numbers stay its own
+        seed = f"{self._seated.match_id}/{update.version}/{self._seated.seat}"
+        rng = Random(seed)  # noqa: S311 - the bot's numbers stay its own
         return policy(registry.game(self._seated.game), FALLBACK_POLICY)(update.view, rng)
 
     def _refusal(self, update: Update, command: Any, instead: Any, *, error: PromontoryError) -> CommandRefused:
