@@ -31,6 +31,10 @@ class Rejected(Exception):
         self.details = details
 
 
+class Malformed(Rejected):
+    """A command makes no sense in any state: a card that the game does not have, an answer of the wrong form."""
+
+
 class Draws(Protocol):
     """A match's checkable randomness. Each (purpose, number, index) serves one draw a match."""
 

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from promontory.eventlog import port as log
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed, Rejected
 
 DOMAIN = "promontory.api"
 RETRY_SECONDS = 1
@@ -77,7 +77,7 @@ def as_refusal(error: Exception) -> Refusal:
     match error:
         case Refusal():
             return error
-        case Rejected(reason="UNKNOWN_CARD" | "SEAT_OUT_OF_RANGE" | "BAD_REQUEST"):
+        case Malformed():
             return _of_rules(Kind.MALFORMED, error)
         case Rejected():
             return _of_rules(Kind.FORBIDDEN_NOW, error)

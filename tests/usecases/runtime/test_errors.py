@@ -12,14 +12,14 @@ from google.rpc import code_pb2, error_details_pb2
 
 from promontory.api.match.v1.errors_pb2 import ErrorReason
 from promontory.eventlog import port as log
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed, Rejected
 from promontory.rules.ports import SealBroken
 from promontory.runtime.errors import MAX_FIELDS, MAX_VALUE_BYTES, Kind, Refusal, as_refusal, malformed, status
 from tests.house.source import MODULES, PACKAGE, tree_of
 
 SHARED = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.DESCRIPTOR.values_by_name}
 GAMES = sorted(file.parts[-3] for file in (PACKAGE / "api").glob("*/v1/errors_pb2.py") if file.parts[-3] != "match")
-RAISERS = {"Refusal": 1, "Rejected": 0}
+RAISERS = {"Refusal": 1, "Rejected": 0, "Malformed": 0}
 """What takes a reason, and as which of its arguments."""
 
 
@@ -40,9 +40,7 @@ def details(refusal: Refusal) -> dict[str, Any]:
             {"ticketId": "t"},
         ),
         (Rejected("NOT_A_MELD", rule="T 4", size=2), "FORBIDDEN_NOW", "NOT_A_MELD", {"rule": "T 4", "size": "2"}),
-        (Rejected("UNKNOWN_CARD", rule="T 1"), "MALFORMED", "UNKNOWN_CARD", {"rule": "T 1"}),
-        (Rejected("SEAT_OUT_OF_RANGE", rule="T 1"), "MALFORMED", "SEAT_OUT_OF_RANGE", {"rule": "T 1"}),
-        (Rejected("BAD_REQUEST", rule="T 1"), "MALFORMED", "BAD_REQUEST", {"rule": "T 1"}),
+        (Malformed("UNKNOWN_CARD", rule="T 1"), "MALFORMED", "UNKNOWN_CARD", {"rule": "T 1"}),
         (log.VersionConflict(7), "CONFLICT", "VERSION_CONFLICT", {"currentVersion": "7"}),
         (log.CommandIdReused(3), "MALFORMED", "REQUEST_ID_REUSED", {"version": "3"}),
         (log.StreamClosed(9), "FORBIDDEN_NOW", "MATCH_OVER", {"version": "9"}),
@@ -130,14 +128,14 @@ def reasons_in(module: str) -> list[tuple[str, str]]:
 def test_every_reason_in_the_code_is_listed_in_the_protos(module: str) -> None:
     """[style 7] `ErrorReason` lists what all services share, a game's `RefusalReason` what it refuses."""
     own = set[str]().union(*(reasons_of(game) for game in GAMES if module.startswith(f"games/{game}/")))
-    listed = {"Refusal": SHARED, "Rejected": SHARED | own}
+    listed = {"Refusal": SHARED, "Rejected": SHARED | own, "Malformed": SHARED | own}
     assert [reason for name, reason in reasons_in(module) if reason not in listed[name]] == []
 
 
 def test_the_code_is_really_searched() -> None:
     """Both ways to refuse are found, in services and in games."""
     found = {module: dict(reasons_in(module)).keys() for module in MODULES}
-    assert found["games/transcontinental/decider.py"] == {"Rejected"}
+    assert found["games/transcontinental/decider.py"] == {"Rejected", "Malformed"}
     assert found["matchmaking/usecases.py"] == {"Refusal"}
     assert sum(len(reasons_in(module)) for module in MODULES) > 40
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed
 from promontory.games.pacific.choices import all_choices, first_choice, only_choice
 from promontory.games.pacific.decisions import (
     Answer,
@@ -48,14 +48,14 @@ A = TypeVar("A")
 def answer_as(kind: type[A], answer: Answer) -> A:
     """Return `answer` if it is of the kind that a question asks for, else refuse it."""
     if not isinstance(answer, kind):
-        raise Rejected("MALFORMED", rule="Pacific 3.7", expected=kind.__name__)
+        raise Malformed("MALFORMED", rule="Pacific 3.7", expected=kind.__name__)
     return answer
 
 
 def check_permutation(items: Sequence[object], allowed: Sequence[object]) -> None:
     """Refuse `items` unless they are all of `allowed`, each once."""
     if len(items) != len(allowed) or set(items) != set(allowed):
-        raise Rejected("MALFORMED", rule="Pacific 3.7")
+        raise Malformed("MALFORMED", rule="Pacific 3.7")
 
 
 def default_answer(question: Question) -> Answer:

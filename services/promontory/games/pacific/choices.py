@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed, Rejected
 from promontory.games.pacific.decisions import TokenChoice
 from promontory.games.pacific.instructions import Count, Limit
 from promontory.games.pacific.tokens import Mat, TokenPick
@@ -75,7 +75,7 @@ def check_choice(
 ) -> None:
     """Refuse `picks`, which may name `kinds` in `areas`, unless `choice` allows them."""
     if len({(pick.kind, pick.area) for pick in picks}) < len(picks) or any(pick.n < 1 for pick in picks):
-        raise Rejected("MALFORMED", rule="Pacific 3.7")
+        raise Malformed("MALFORMED", rule="Pacific 3.7")
     numbers = {(option.kind, option.area): option.n for option in choice.options}
     for pick in picks:
         if pick.kind not in kinds:

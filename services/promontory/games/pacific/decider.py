@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promontory.games.kernel import Draws, Outcome, Rejected, Seat
+from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
 from promontory.games.pacific.cards import RULES_VERSION, Deck
 from promontory.games.pacific.commands import (
     AnswerDecision,
@@ -146,11 +146,11 @@ class Pacific:
         if state.phase is Phase.OVER:
             raise Rejected("MATCH_OVER", rule="Pacific 2.2")
         if command.seat not in range(len(state.players)):
-            raise Rejected("SEAT_OUT_OF_RANGE", rule="Pacific 1.4", seat=command.seat)
+            raise Malformed("SEAT_OUT_OF_RANGE", rule="Pacific 1.4", seat=command.seat)
         if command.seat in state.resigned:
             raise Rejected("SEAT_RESIGNED", rule="P-52")
         if isinstance(command, PutOut) and command.card_id not in self.deck.by_id:
-            raise Rejected("UNKNOWN_CARD", rule="Pacific 2.2", cardId=command.card_id[:_QUOTED_CHARACTERS])
+            raise Malformed("UNKNOWN_CARD", rule="Pacific 2.2", cardId=command.card_id[:_QUOTED_CHARACTERS])
         phases = _PHASES.get(type(command))
         if phases is None:
             return

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed, Rejected
 from promontory.games.pacific.answers import answer_as, check_permutation, only_answer
 from promontory.games.pacific.choices import check_choice, options_in, token_choice
 from promontory.games.pacific.decisions import (
@@ -244,10 +244,10 @@ def _move_ends(question: PickMoves, answer: Moves) -> tuple[MoveSource | None, A
     if (answer.source is not None and not question.names_source) or (
         answer.destination is not None and not question.names_destination
     ):
-        raise Rejected("MALFORMED", rule="Pacific 3.7")
+        raise Malformed("MALFORMED", rule="Pacific 3.7")
     source, destination = _source_of(question, answer), _destination_of(question, answer)
     if (source is None or destination is None) and (answer.moves or not question.may_decline):
-        raise Rejected("MALFORMED", rule="Pacific 3.7")
+        raise Malformed("MALFORMED", rule="Pacific 3.7")
     if source is not None and source.area is not None and source.area is destination:
         raise Rejected("SAME_AREA", rule="Pacific 3.5", area=source.area.value)
     return source, destination

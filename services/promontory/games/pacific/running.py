@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from promontory.games.kernel import Rejected
+from promontory.games.kernel import Malformed, Rejected
 from promontory.games.pacific.answers import MOST_REMOVALS, answer_as
 from promontory.games.pacific.choices import check_choice, options_in, token_choice
 from promontory.games.pacific.decisions import (
@@ -140,7 +140,7 @@ class _Run:
             raise Rejected("KIND_NOT_ALLOWED", rule="Pacific 4.3", kind=step.kind.value)
         is_factory = step.kind is Kind.FACTORY
         if step.n < 1 or (is_factory and step.n > 1) or (step.removes is not None and not is_factory):
-            raise Rejected("MALFORMED", rule="Pacific 4.3")
+            raise Malformed("MALFORMED", rule="Pacific 4.3")
         if step.n > self._waiting(step.kind):
             raise Rejected("NOTHING_PENDING", rule="Pacific 4.3", kind=step.kind.value)
         if is_factory:
@@ -177,7 +177,7 @@ class _Run:
 
     def _check_removal(self, removes: Tokens) -> None:
         if any(removes.of(kind) < 0 for kind in KINDS):
-            raise Rejected("MALFORMED", rule="Pacific 4.3")
+            raise Malformed("MALFORMED", rule="Pacific 4.3")
         if removes.total > MOST_REMOVALS:
             raise Rejected("TOO_MANY", rule="Pacific 4.2", most=MOST_REMOVALS)
         for kind, n in removes.present():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from promontory.games.kernel import Draws, Outcome, Rejected, Seat
+from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
 from promontory.games.transcontinental.cards import RULES_VERSION, Deck
 from promontory.games.transcontinental.commands import (
     Command,
@@ -163,14 +163,14 @@ class Transcontinental:
 
     def _check_names(self, command: Command) -> None:
         if command.seat not in range(SEATS):
-            raise Rejected("SEAT_OUT_OF_RANGE", rule="Transcontinental 2", seat=command.seat)
+            raise Malformed("SEAT_OUT_OF_RANGE", rule="Transcontinental 2", seat=command.seat)
         match command:
             case DrawCard(_, source) if not isinstance(source, Source):
-                raise Rejected("BAD_REQUEST", rule="Transcontinental 9.2", field="source")
+                raise Malformed("BAD_REQUEST", rule="Transcontinental 9.2", field="source")
             case PlayMeld(_, card_ids) | DiscardCards(_, card_ids) | TrimHand(_, card_ids):
                 unknown = next((card_id for card_id in card_ids if card_id not in self.deck.by_id), None)
                 if unknown is not None:
-                    raise Rejected("UNKNOWN_CARD", rule="Transcontinental 9.2", cardId=unknown[:_QUOTED_CHARACTERS])
+                    raise Malformed("UNKNOWN_CARD", rule="Transcontinental 9.2", cardId=unknown[:_QUOTED_CHARACTERS])
 
     def _draw(self, state: State, source: Source, rng: Draws) -> tuple[Event, ...]:
         side = state.active

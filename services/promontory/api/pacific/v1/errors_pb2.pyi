@@ -61,7 +61,7 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why Pacific's rules refuse a command. On the wire a reason is the value's name without `REFUSAL_REASON_`, the code is
-    FAILED_PRECONDITION (INVALID_ARGUMENT for `UNKNOWN_CARD`), and `rule` in the metadata cites the rule.
+    FAILED_PRECONDITION (INVALID_ARGUMENT for `UNKNOWN_CARD` and `MALFORMED`), and `rule` in the metadata cites the rule.
     Reasons that all games share are in `promontory.api.match.v1.ErrorReason`.
     """
 
