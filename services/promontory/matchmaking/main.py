@@ -13,7 +13,7 @@ from promontory.matchmaking.changes import Changes
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.lobby import Lobby
 from promontory.matchmaking.matcher import Matcher, Pace
-from promontory.matchmaking.pools import Pools, load_pools, served_pools
+from promontory.matchmaking.pools import Pools, served_pools
 from promontory.matchmaking.ratings import HouseRatings, RatingsClient
 from promontory.matchmaking.redis_tables import RedisTables
 from promontory.matchmaking.redis_tickets import RedisTickets, Server
@@ -35,7 +35,7 @@ async def main(settings: MatchmakingSettings) -> None:
     Raises `PoolsError`, `UnsafeServer` or `LibraryMissing` if it cannot start.
     """
     addresses = targets(settings.rules_targets)
-    pools = served_pools(load_pools(settings.pools_file), frozenset(addresses))
+    pools = served_pools(settings.pools_file, frozenset(addresses))
     async with connect(settings.redis_url) as connections, AsyncExitStack() as stack:
         await check_policy(connections.commands, require_aof=settings.require_aof)
         server = Server(connections.commands, blocking=connections.blocking)

@@ -64,11 +64,15 @@ def read_pools(text: str, origin: str) -> tuple[Pool, ...]:
     return pools
 
 
-def served_pools(pools: tuple[Pool, ...], games: frozenset[str]) -> Pools:
-    """Return `pools` by id, if the address of each one's rules service is known: `games` names those that are.
+def served_pools(file: Path | None, games: frozenset[str]) -> Pools:
+    """Return the pools in `file` by id, if the address of each one's rules service is known: `games` has those.
 
-    Raises `PoolsError` otherwise.
+    Without a file they are the shipped pools of `games`, so that a new version's new game stops no installation.
+    Raises `PoolsError` otherwise, and if there is none.
     """
+    pools = load_pools(file)
+    if file is None:
+        pools = tuple(pool for pool in pools if pool.game in games) or pools
     if homeless := sorted({pool.game for pool in pools} - games):
         names = ", ".join(homeless)
         raise PoolsError("pools", (f"PROMONTORY_RULES_TARGETS has no address of the rules service of {names}",))
