@@ -52,10 +52,11 @@ class Journal:
 
 
 def client_of(platform: Platform, player: str, *, replica: int = 0) -> AsyncClient:
-    """Return a patient client of `player`, which calls the services' replicas of that number; 0 are the first ones."""
+    """Return a patient client of `player`, which calls the replicas of that number that there are; 0: the first."""
     found = platform.endpoints
     if replica:
-        found = {name: platform.ready[f"{name}-{replica}"].grpc for name in found if name != "lobby"}
+        processes = {name: f"{name}-{replica}" for name in found}
+        found = {name: platform.ready[process].grpc for name, process in processes.items() if process in platform.ready}
     return AsyncClient(found, token=platform.keys.player_token(player), retry_seconds=PATIENCE_SECONDS)
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from promontory.games.kernel import Game
+from promontory.games.pacific import cards as pacific_cards
+from promontory.games.pacific.decider import Pacific
 from promontory.games.transcontinental.cards import load_deck, shipped_cards
 from promontory.games.transcontinental.decider import Transcontinental
 
@@ -63,6 +65,13 @@ GAMES: tuple[GameEntry, ...] = (
         service="promontory.api.transcontinental.v1.TranscontinentalService",
         shipped_data=shipped_cards,
         rules=(Rules("transcontinental/1", lambda data: Transcontinental(load_deck(data))),),
+    ),
+    GameEntry(
+        name="pacific",
+        code="pc",
+        service="promontory.api.pacific.v1.PacificService",
+        shipped_data=pacific_cards.shipped_deck,
+        rules=(Rules("pacific/1", lambda data: Pacific(pacific_cards.load_deck(data))),),
     ),
 )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from promontory.games.registry import GAMES
 from promontory.matchmaking.pools import PoolsError, load_pools, read_pools, served_pools, shipped_pools
 
 POOL = """
@@ -19,10 +21,14 @@ window = { points = 100, points_per_second = 5, most_points = 600 }
 BOT = '{ player = "house-1", policy = "greedy" }'
 
 
-def test_the_shipped_pools_are_ranked_and_casual() -> None:
-    ranked, casual = shipped_pools()
-    assert (ranked.id, ranked.rated, len(ranked.house_bots)) == ("transcontinental.ranked", True, 8)
-    assert (casual.id, casual.rated) == ("transcontinental.casual", False)
+def test_the_shipped_pools_rate_every_game_with_every_number_of_seats() -> None:
+    found = Counter((pool.game, pool.seats) for pool in shipped_pools() if pool.rated)
+    assert found == {(entry.name, seats): 1 for entry in GAMES for seats in entry.load().seats}
+    assert all(len(pool.house_bots) == 8 for pool in shipped_pools() if pool.rated)
+
+
+def test_a_shipped_pool_is_for_play_without_ratings() -> None:
+    assert [pool.id for pool in shipped_pools() if not pool.rated] == ["transcontinental.casual"]
 
 
 def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:
@@ -68,6 +74,15 @@ def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
         load_pools(tmp_path / "none.toml")
 
 
-def test_a_pool_whose_rules_service_has_no_address_is_refused() -> None:
+def test_a_pool_whose_rules_service_has_no_address_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pools.toml"
+    file.write_text(POOL)
     with pytest.raises(PoolsError, match="PROMONTORY_RULES_TARGETS has no address of the rules service of trans"):
-        served_pools(read_pools(POOL, "test"), frozenset({"pacific"}))
+        served_pools(file, frozenset({"pacific"}))
+
+
+def test_of_the_shipped_pools_those_are_served_whose_game_is() -> None:
+    """A version that brings a new game starts in an installation that does not run it yet."""
+    assert {pool.game for pool in served_pools(None, frozenset({"pacific"})).values()} == {"pacific"}
+    with pytest.raises(PoolsError, match="PROMONTORY_RULES_TARGETS has no address"):
+        served_pools(None, frozenset())
