@@ -269,19 +269,38 @@ def _audit(commands: Parsers) -> None:
         commands, "audit", _run_audit, "Check exported matches: hash chain, draws, every decision, outcome."
     )
     audit.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an audit file of a finished match")
+    audit.add_argument(
+        "--game-data",
+        action="append",
+        default=[],
+        metavar="GAME=FILE",
+        help="cards or tiles that matches were played with instead of the shipped ones; may be repeated",
+    )
     _json_option(audit)
 
 
 def _run_audit(arguments: argparse.Namespace) -> int:
-    from promontory.rules.audit import audit_file
+    from promontory.rules.audit import audit_file, shipped_rulesets
 
-    reports = {file: audit_file(file) for file in arguments.files}
+    rulesets = shipped_rulesets(_game_data(arguments.game_data))
+    reports = {file: audit_file(file, rulesets) for file in arguments.files}
     if arguments.json:
         _print_json([{"file": str(file), **msgspec.to_builtins(report)} for file, report in reports.items()])
     else:
         for file, report in reports.items():
             print(f"{file}: {report.sentence()}")
     return 0 if all(report.ok for report in reports.values()) else 1
+
+
+def _game_data(pairs: Sequence[str]) -> dict[str, list[bytes]]:
+    """Return the contents of the files in `pairs`, each GAME=FILE, by game."""
+    from promontory.games import registry
+
+    found: dict[str, list[bytes]] = {}
+    for pair in pairs:
+        game, _, path = pair.partition("=")
+        found.setdefault(registry.entry(game).name, []).append(Path(path).read_bytes())
+    return found
 
 
 def _token(commands: Parsers) -> None:

@@ -22,7 +22,8 @@ from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as r
 from promontory.client.stubs import Stub
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import EventLog
-from promontory.rules.main import compose, load_ruleset
+from promontory.rules.main import compose
+from promontory.rules.ruleset import load_ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import PLAYER_SCOPES, caller
@@ -141,7 +142,7 @@ def replica(keys: Keys, log: EventLog) -> Service:
     if not seal_key_file.exists():
         create_seal_key(seal_key_file)
     settings = RulesSettings(buckets=1, seal_key_file=seal_key_file)
-    return compose(load_ruleset("transcontinental", settings), log, settings)
+    return compose(load_ruleset("transcontinental"), log, settings)
 
 
 @asynccontextmanager

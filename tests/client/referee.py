@@ -19,6 +19,7 @@ from promontory.codec.transcontinental import CODEC
 from promontory.games.fairness import KeyedDraws
 from promontory.games.kernel import fold
 from promontory.games.registry import game
+from promontory.games.transcontinental.cards import shipped_cards
 from promontory.games.transcontinental.events import Event
 from promontory.games.transcontinental.state import State
 from promontory.runtime.errors import Kind, Refusal
@@ -145,6 +146,12 @@ class Referee:
                 raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match", metadata={"matchId": "?"})
             version = request.version or self.version
             return pb.GetMatchResponse(match=self._match(version), view=self._view(version, _seat(request)))
+
+    async def GetGameData(self, request: pb.GetGameDataRequest, context: Any) -> pb.GetGameDataResponse:
+        with self.faults.call("GetGameData", request):
+            return pb.GetGameDataResponse(
+                rules_version=GAME.rules_version, data_hash=request.data_hash, data=shipped_cards()
+            )
 
     async def ListLegalCommands(
         self, request: pb.ListLegalCommandsRequest, context: Any

@@ -28,7 +28,8 @@ from promontory.relay.domain import Task
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import Publisher
 from promontory.relay.rules_client import RulesClient
-from promontory.rules.main import compose, load_ruleset
+from promontory.rules.main import compose
+from promontory.rules.ruleset import load_ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
 from promontory.runtime.broker import broker_url
@@ -175,7 +176,7 @@ async def open_house(place: Place, *, wrap_rules: Any = None) -> AsyncIterator[H
     await load_library(connections.commands, event_log_library())
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key")
-    service = compose(load_ruleset(GAME, settings), log, settings)
+    service = compose(load_ruleset(GAME), log, settings)
     beside = [asyncio.create_task(each) for each in service.beside]
     serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]
     async with (

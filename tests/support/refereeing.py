@@ -14,14 +14,12 @@ from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import fold
 from promontory.rules.domain import Match, SeatKind, SeatSetup, Setup, Step
 from promontory.rules.ledger import Ledger
-from promontory.rules.main import load_ruleset
 from promontory.rules.matches import Matches
 from promontory.rules.recorder import Answer
-from promontory.rules.ruleset import Ruleset
+from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import AesGcmSeals
 from promontory.rules.usecases import Environment, Referee, Submission
 from promontory.runtime.identity import Caller
-from promontory.runtime.settings import RulesSettings
 
 GAME = "transcontinental"
 POOL = "transcontinental.ranked"
@@ -50,7 +48,7 @@ HOUSE_FIRST = Setup((HOUSE_SEAT, SeatSetup("ada")))
 @cache
 def ruleset() -> Ruleset:
     """Return Transcontinental as its service loads it."""
-    return load_ruleset(GAME, RulesSettings())
+    return load_ruleset(GAME)
 
 
 class Bench:

@@ -19,6 +19,7 @@ from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.tables import MatchEntry, Table
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
+from promontory.games.registry import AnyGame
 
 T = TypeVar("T")
 
@@ -198,6 +199,10 @@ class Spectator:
     def look(self, version: int | None = None) -> Update:
         """Return the match as it is now, or was at `version`."""
         return self._portal.run(lambda client: self._in(client).look(version))
+
+    def rules(self) -> AnyGame:
+        """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
+        return self._portal.run(lambda client: self._in(client).rules())
 
     def updates(self, after: int | None = None) -> Iterator[Update]:
         """Yield the match as it is now, then after every commit, until it is over; with `after`, what follows it."""

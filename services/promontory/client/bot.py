@@ -52,7 +52,6 @@ from promontory.client.ratings import Rating
 from promontory.client.seats import Seat, new_request_id
 from promontory.client.tickets import Pool
 from promontory.client.wording import shown
-from promontory.games import registry
 
 FALLBACK_POLICY = "random"
 RESIGN_SECONDS = 5
@@ -235,24 +234,23 @@ class _Match:
 
     async def _act(self, update: Update) -> None:
         command = await self._bot.call(CHOOSE, update.view, self._rng)
-        self._check(command, update)
+        await self._check(command, update)
         try:
             await self._submit(command, update.version)
         except (FailedPrecondition, InvalidArgument) as error:
             if error.reason in _TOO_LATE:
                 return
-            instead = self._fallback(update)
+            instead = await self._fallback(update)
             self._reasons[error.reason] += 1
             self._tell(self._refusal(update, command, instead, error=error))
             await self._submit(instead, update.version)
 
-    def _check(self, command: Any, update: Update) -> None:
+    async def _check(self, command: Any, update: Update) -> None:
         """Raise `BotError` if `command` is none of the game, or not the seat's to give."""
         try:
             self._seated.check(command)
         except ValueError as error:
-            game = registry.game(self._seated.game)
-            raise self._bot.misled(game, update.view, problem=error) from error
+            raise self._bot.misled(await self._seated.rules(), update.view, problem=error) from error
 
     async def _submit(self, command: Any, version: int) -> None:
         request_id = new_request_id()
@@ -267,11 +265,11 @@ class _Match:
                 self._commands += 1
                 return
 
-    def _fallback(self, update: Update) -> Any:
+    async def _fallback(self, update: Update) -> Any:
         """Return a command that the rules accept."""
         seed = f"{self._seated.match_id}/{update.version}/{self._seated.seat}"
         rng = Random(seed)  # noqa: S311 - the bot's numbers stay its own
-        return policy(registry.game(self._seated.game), FALLBACK_POLICY)(update.view, rng)
+        return policy(await self._seated.rules(), FALLBACK_POLICY)(update.view, rng)
 
     def _refusal(self, update: Update, command: Any, instead: Any, *, error: PromontoryError) -> CommandRefused:
         return CommandRefused(

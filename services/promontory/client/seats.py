@@ -14,7 +14,7 @@ from promontory.client.errors import Internal, InvalidArgument, NotFound, Unavai
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of
 from promontory.codec import registry as codecs
 from promontory.codec.times import time_of
-from promontory.games.registry import GameEntry
+from promontory.games.registry import AnyGame, GameEntry
 
 PAGE_SIZE = 100
 
@@ -36,6 +36,19 @@ class GameRemote:
         """Return the request message of `method`; fields that are None stay unset."""
         message: Message = getattr(self.codec.messages, f"{method}Request")(**fields)
         return message
+
+    async def rules(self, match: MatchSummary) -> AnyGame:
+        """Return the game as `match` is played: the rules and the data it is pinned to.
+
+        Raises:
+            UnknownRulesError: this distribution lacks the rules.
+            FailedPrecondition: the data is neither that of this distribution nor known to the server.
+        """
+        shipped = self.game.load(rules_version=match.rules_version)
+        if match.data_hash == shipped.data_hash:
+            return shipped
+        answer = await self.call("GetGameData", data_hash=match.data_hash)
+        return self.game.load(answer.data, rules_version=match.rules_version)
 
     async def call(self, method: str, **fields: Any) -> Any:
         """Return the answer of `method`."""
@@ -96,6 +109,10 @@ class Spectator:
         """Return the match as it is now, or was at `version`."""
         answer = await self._game.call("GetMatch", match_id=self.match_id, seat=self.seat, version=version)
         return self._game.update(answer, self.seat)
+
+    async def rules(self) -> AnyGame:
+        """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
+        return await self._game.rules((await self.look()).match)
 
     async def updates(self, after: int | None = None) -> AsyncGenerator[Update]:
         """Yield the match as it is now, then after every commit, until it is over.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,7 +13,6 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from promontory.codec.port import Undecodable
-from promontory.codec.registry import codec
 from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.games import registry
 from promontory.games.kernel import Rejected, Seat
@@ -21,7 +21,7 @@ from promontory.rules.domain import CommitMeta, Happening, Match, begin, judge
 from promontory.rules.draws import draws_of
 from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
-from promontory.rules.ruleset import Ruleset
+from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.runtime.errors import Refusal
 
 Line = TypeVar("Line", Header, CommitLine, Footer)
@@ -71,17 +71,17 @@ class _File(msgspec.Struct, frozen=True):
     commits: tuple[Commit, ...]
 
 
-def audit_file(path: Path) -> AuditReport:
-    """Check the audit file at `path` by the games of this distribution; raises `OSError` if it cannot be read."""
-    return audit(path.read_bytes(), shipped_rulesets())
+def audit_file(path: Path, rulesets: Sequence[Ruleset] | None = None) -> AuditReport:
+    """Check the audit file at `path`, by `shipped_rulesets` by default; raises `OSError` if it cannot be read."""
+    return audit(path.read_bytes(), shipped_rulesets() if rulesets is None else rulesets)
 
 
-def shipped_rulesets() -> tuple[Ruleset, ...]:
-    """Return every game of this distribution under all its rules versions, with the data that comes with it."""
-    return tuple(
-        Ruleset(entry.code, codec(entry.name), tuple(entry.load(rules_version=rules.version) for rules in entry.rules))
-        for entry in registry.GAMES
-    )
+def shipped_rulesets(data: Mapping[str, Sequence[bytes]] = MappingProxyType({})) -> tuple[Ruleset, ...]:
+    """Return every game of this distribution with the data that comes with it, and with the files of `data` by game.
+
+    Raises `ValueError` if a game cannot read one of its files.
+    """
+    return tuple(load_ruleset(entry.name, data.get(entry.name, ())) for entry in registry.GAMES)
 
 
 def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 
 from promontory.bots.registry import policy_names
-from promontory.codec.registry import codec
 from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import open_log
-from promontory.games import fairness, registry
+from promontory.games import fairness
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.ports import DrawSeed
-from promontory.rules.ruleset import Ruleset
+from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import load_seals
 from promontory.rules.servicer import RulesServicer
 from promontory.rules.usecases import Environment, Referee
@@ -27,22 +27,21 @@ async def main(game_name: str, settings: RulesSettings) -> None:
 
     Raises:
         UnknownGameError: there is no such game.
-        ValueError: the data file is malformed.
+        ValueError: a data file is malformed.
+        OSError: a data file cannot be read.
         SealKeyError: there is no usable seal key.
         UnsafeServer: the event log's server would lose matches.
         LibraryMissing: the server lacks the functions; `promontory load-functions` loads them.
     """
-    ruleset = load_ruleset(game_name, settings)
+    ruleset = load_ruleset(game_name, data_files(settings))
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
         await serve(compose(ruleset, log, settings), settings)
 
 
-def load_ruleset(game_name: str, settings: RulesSettings) -> Ruleset:
-    """Return the game with its codec, and with the data in the settings' file or that which comes with the package."""
-    entry = registry.entry(game_name)
-    data = None if settings.data_file is None else settings.data_file.read_bytes()
-    return Ruleset(entry.code, codec(game_name), (entry.load(data),))
+def data_files(settings: RulesSettings) -> list[bytes]:
+    """Return the contents of the operator's data files. Raises `OSError` if one cannot be read."""
+    return [Path(file.strip()).read_bytes() for file in settings.data_files.split(",") if file.strip()]
 
 
 def draw_seed() -> bytes:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from promontory.codec.port import GameCodec
-from promontory.games.registry import AnyGame
+from promontory.codec.registry import codec
+from promontory.games import registry
+from promontory.games.registry import AnyGame, Rules
 from promontory.runtime.errors import Kind, Refusal
 
 
 class Ruleset(msgspec.Struct, frozen=True):
-    """One game with its codec; `code` begins its match ids, `games` holds its rules versions, the current one first."""
+    """One game with its codec; `code` begins its match ids.
+
+    `games` holds its rules versions with each data they are played with, those of new matches first; `files` the data
+    by hash.
+    """
 
     code: str
     codec: GameCodec
     games: tuple[AnyGame, ...]
+    files: Mapping[bytes, bytes]
 
     @property
     def game(self) -> AnyGame:
@@ -28,10 +38,44 @@ class Ruleset(msgspec.Struct, frozen=True):
         for game in self.games:
             if game.rules_version == rules_version and game.data_hash == data_hash:
                 return game
-        text = f"this server does not have the rules {rules_version} with the match's data"
-        metadata = {"rulesVersion": rules_version, "dataHash": data_hash.hex()}
-        raise Refusal(Kind.FORBIDDEN_NOW, "RULES_VERSION_UNKNOWN", text, metadata=metadata)
+        raise _unknown(rules_version, data_hash)
+
+    def data(self, data_hash: bytes) -> bytes:
+        """Return the data file with this hash, or raise the refusal `RULES_VERSION_UNKNOWN`."""
+        if data_hash not in self.files:
+            raise _unknown(self.game.rules_version, data_hash)
+        return self.files[data_hash]
 
     def owns(self, match_id: str) -> bool:
         """Tell whether `match_id` has the form of this game's match ids: `tc-0a7-` and 26 of a-z, 2-7."""
         return re.fullmatch(rf"{self.code}-[0-9a-f]{{3}}-[a-z2-7]{{26}}", match_id) is not None
+
+
+def load_ruleset(game_name: str, data: Sequence[bytes] = ()) -> Ruleset:
+    """Return the game called `game_name` with its codec, all its rules versions, and the files `data`.
+
+    New matches are played with the first of `data`, or with the file that comes with the package, which is always
+    there. An older version need not be able to read every file.
+
+    Raises:
+        UnknownGameError: there is no such game.
+        ValueError: the current rules cannot read one of the files.
+    """
+    entry = registry.entry(game_name)
+    current, *older = entry.rules
+    files = tuple(dict.fromkeys((*data, entry.shipped_data())))
+    games = [current.load(file) for file in files]
+    games += [game for rules in older for game in _readable(rules, files)]
+    return Ruleset(entry.code, codec(game_name), tuple(games), {hashlib.sha256(file).digest(): file for file in files})
+
+
+def _readable(rules: Rules, files: Iterable[bytes]) -> Iterator[AnyGame]:
+    for file in files:
+        with suppress(ValueError):
+            yield rules.load(file)
+
+
+def _unknown(rules_version: str, data_hash: bytes) -> Refusal:
+    text = f"this server does not have the rules {rules_version} with the data {data_hash.hex()[:12]}"
+    metadata = {"rulesVersion": rules_version, "dataHash": data_hash.hex()}
+    return Refusal(Kind.FORBIDDEN_NOW, "RULES_VERSION_UNKNOWN", text, metadata=metadata)

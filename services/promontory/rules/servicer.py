@@ -21,7 +21,7 @@ class RulesServicer:
     """Serves the gRPC service of the game in `ruleset`; the messages are those of its proto package."""
 
     def __init__(self, ruleset: Ruleset, referee: Referee, hub: Hub) -> None:
-        self._referee, self._hub = referee, hub
+        self._ruleset, self._referee, self._hub = ruleset, referee, hub
         self._read, self._present = Reader(ruleset), Presenter(ruleset)
         self._pb: Any = ruleset.codec.messages
 
@@ -36,6 +36,13 @@ class RulesServicer:
         match_id, seat = self._read.match_id(request), self._read.audience(request)
         match = await self._referee.look(caller(), match_id, seat, version=self._read.version(request, "version"))
         return self._pb.GetMatchResponse(match=self._present.match(match), view=self._present.view(match, seat))
+
+    async def GetGameData(self, request: Any, context: Context) -> Any:
+        """Return the data file that matches are played with."""
+        game = self._ruleset.game
+        data_hash = request.data_hash or game.data_hash
+        data = self._ruleset.data(data_hash)
+        return self._pb.GetGameDataResponse(rules_version=game.rules_version, data_hash=data_hash, data=data)
 
     async def ListLegalCommands(self, request: Any, context: Context) -> Any:
         """Return everything the rules accept from a seat now."""

@@ -59,7 +59,7 @@ class ServerSettings(ProcessSettings):
 class RulesSettings(ServerSettings):
     """What a rules service reads; `game` comes from the command line."""
 
-    data_file: Path | None = None
+    data_files: str = ""
     seal_key_file: Path = Path(".promontory/keys/seal.key")
     cached_matches: Count = 10_000
     heartbeat_seconds: Seconds = 10

@@ -6,16 +6,17 @@ from celery import Celery
 
 from promontory.runtime.broker import PLAY_BOT_TURN, TALLY_MATCH
 from promontory.workers.services import Services
-from promontory.workers.turns import play_turn
+from promontory.workers.turns import Policies, play_turn
 
 
 def add_tasks(app: Celery, services: Services) -> None:
     """Add the tasks to `app`. They call `services`, which try again for a while; after that the relay does."""
+    policies = Policies()
 
     @app.task(name=PLAY_BOT_TURN, shared=False)  # type: ignore[untyped-decorator]
     def play_bot_turn(game: str, match_id: str, seat: int, since_version: int) -> int:
         """Play the house bot in `seat` until its turn is over, and return how many commands that took."""
-        return play_turn(services.seat(game, match_id, seat), since_version)
+        return play_turn(services.seat(game, match_id, seat), since_version, policies)
 
     @app.task(name=TALLY_MATCH, shared=False)  # type: ignore[untyped-decorator]
     def tally_match(match_id: str) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from random import Random
 from typing import Any, Protocol
 
 from promontory.bots import registry as bots
 from promontory.bots.port import Policy
 from promontory.client.errors import FailedPrecondition, InvalidArgument, VersionConflict
-from promontory.client.matches import Update
-from promontory.games import registry as games
+from promontory.client.matches import MatchSummary, Update
+from promontory.games.registry import AnyGame
 from promontory.runtime import clock, metrics
 
 MAX_CONFLICTS = 20
@@ -29,24 +27,32 @@ class Seated(Protocol):
     def look(self) -> Update:
         """Return the match as the seat sees it now."""
 
+    def rules(self) -> AnyGame:
+        """Return the game as the match is played."""
+
     def submit(self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None) -> Update:
         """Submit a command and return what came of it."""
 
 
-PolicyOf = Callable[[str, str, str], Policy]
-"""Returns the policy of a game's name, its rules version and the policy's name."""
+class Policies:
+    """The policies that house bots play by, each made once for the rules and the data of a match."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str, bytes, str], Policy] = {}
+
+    def of(self, seated: Seated, match: MatchSummary) -> Policy:
+        """Return the policy of `seated` in `match`.
+
+        Raises `UnknownRulesError`, `UnknownPolicyError`, or what `Seated.rules` raises.
+        """
+        name = match.seats[seated.seat].bot_policy
+        key = (match.game, match.rules_version, match.data_hash, name)
+        if key not in self._made:
+            self._made[key] = bots.policy(seated.rules(), name)
+        return self._made[key]
 
 
-@cache
-def shipped_policy(game: str, rules_version: str, name: str) -> Policy:
-    """Return the policy called `name` for a game with the data that comes with the package.
-
-    Raises `UnknownGameError`, `UnknownRulesError` or `UnknownPolicyError`.
-    """
-    return bots.policy(games.game(game, rules_version=rules_version), name)
-
-
-def play_turn(seated: Seated, since_version: int, *, policy_of: PolicyOf = shipped_policy) -> int:
+def play_turn(seated: Seated, since_version: int, policies: Policies) -> int:
     """Play until it is no longer the seat's turn, which began with `since_version`; return how many commands.
 
     Twice is safe: each command's request id names the commit since which the seat is to act, and its random choices
@@ -56,7 +62,7 @@ def play_turn(seated: Seated, since_version: int, *, policy_of: PolicyOf = shipp
     """
     played, conflicts, update = 0, 0, seated.look()
     while update.your_turn:
-        command = _choice(seated, update, policy_of)
+        command = _choice(seated, update, policies)
         request_id = f"bot:{seated.match_id}:{seated.seat}:{since_version}"
         try:
             update = seated.submit(command, expected_version=update.version, request_id=request_id)
@@ -74,9 +80,9 @@ def play_turn(seated: Seated, since_version: int, *, policy_of: PolicyOf = shipp
     return played
 
 
-def _choice(seated: Seated, update: Update, policy_of: PolicyOf) -> Any:
+def _choice(seated: Seated, update: Update, policies: Policies) -> Any:
     name = update.match.seats[seated.seat].bot_policy
-    choose = policy_of(seated.game, update.match.rules_version, name)
+    choose = policies.of(seated, update.match)
     rng = Random(f"{seated.match_id}:{seated.seat}:{update.version}")  # noqa: S311 - a bot's whim, not a draw
     started = clock.monotonic()
     command = choose(update.view, rng)

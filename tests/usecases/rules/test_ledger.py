@@ -125,7 +125,7 @@ async def test_a_match_is_played_by_the_rules_it_is_pinned_to() -> None:
     class Newer:
         rules_version, data_hash = "transcontinental/2", bytes(32)
 
-    both = Ruleset(current.code, current.codec, (Newer(), current.game))  # type: ignore[arg-type]
+    both = Ruleset(current.code, current.codec, (Newer(), current.game), current.files)  # type: ignore[arg-type]
     assert both.pinned(current.game.rules_version, current.game.data_hash) is current.game
 
 

@@ -75,7 +75,7 @@ def test_an_empty_value_counts_as_not_given(kind: Kind, name: str) -> None:
         (ServerSettings, "max_request_bytes", "67108864", 67_108_864),
         (ProcessSettings, "log_level", "warning", "warning"),
         (ProcessSettings, "ready_file", "/run/ready.json", Path("/run/ready.json")),
-        (RulesSettings, "data_file", "null", Path("null")),
+        (RulesSettings, "seal_key_file", "null", Path("null")),
         (ServerSettings, "listen", "[::1]:0", "[::1]:0"),
         (ServerSettings, "listen", "rules.internal:65535", "rules.internal:65535"),
     ],

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
+from promontory.bots.port import Policy
 from promontory.client.errors import FailedPrecondition, InvalidArgument, PromontoryError, Unavailable, VersionConflict
 from promontory.client.matches import Update
-from promontory.workers.turns import MAX_CONFLICTS, play_turn
+from promontory.workers.turns import MAX_CONFLICTS, Policies, play_turn
 
 TURN_GONE = [
     InvalidArgument("used", reason="REQUEST_ID_REUSED"),
@@ -55,12 +54,15 @@ class Seated:
         return answer
 
 
-def whim(_game: str, _rules_version: str, _name: str) -> Callable[[Any, Random], Any]:
-    return lambda view, rng: (view, rng.random())
+class Whims(Policies):
+    """Policies that choose a view and a number."""
+
+    def of(self, seated: Any, match: Any) -> Policy:
+        return lambda view, rng: (view, rng.random())
 
 
 def play(seated: Seated) -> int:
-    return play_turn(seated, 7, policy_of=whim)
+    return play_turn(seated, 7, Whims())
 
 
 def test_one_command_may_end_the_turn() -> None:

@@ -144,6 +144,58 @@ class GetMatchResponse(_message.Message):
 Global___GetMatchResponse: _TypeAlias = GetMatchResponse  # noqa: Y015
 
 @_typing.final
+class GetGameDataRequest(_message.Message):
+    """Request message for `PacificService.GetGameData`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATA_HASH_FIELD_NUMBER: _builtins.int
+    data_hash: _builtins.bytes
+    """Optional. The SHA-256 of the data, as in `Match.data_hash`; that of new matches when empty."""
+    def __init__(
+        self,
+        *,
+        data_hash: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data_hash", b"data_hash"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetGameDataRequest: _TypeAlias = GetGameDataRequest  # noqa: Y015
+
+@_typing.final
+class GetGameDataResponse(_message.Message):
+    """Response message for `PacificService.GetGameData`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULES_VERSION_FIELD_NUMBER: _builtins.int
+    DATA_HASH_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    rules_version: _builtins.str
+    """The rules that new matches are pinned to."""
+    data_hash: _builtins.bytes
+    """The SHA-256 of the data, 32 bytes."""
+    data: _builtins.bytes
+    """The file as it is."""
+    def __init__(
+        self,
+        *,
+        rules_version: _builtins.str = ...,
+        data_hash: _builtins.bytes = ...,
+        data: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data", b"data", "data_hash", b"data_hash", "rules_version", b"rules_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetGameDataResponse: _TypeAlias = GetGameDataResponse  # noqa: Y015
+
+@_typing.final
 class ListLegalCommandsRequest(_message.Message):
     """Request message for `PacificService.ListLegalCommands`."""
 

@@ -45,6 +45,11 @@ class PacificServiceStub:
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchResponse.FromString,
                 _registered_method=True)
+        self.GetGameData = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/GetGameData',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataResponse.FromString,
+                _registered_method=True)
         self.ListLegalCommands = channel.unary_unary(
                 '/promontory.api.pacific.v1.PacificService/ListLegalCommands',
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ListLegalCommandsRequest.SerializeToString,
@@ -104,6 +109,15 @@ class PacificServiceServicer:
         """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
         Fails with `NOT_FOUND` when there is no such match.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetGameData(self, request, context):
+        """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
+
+        Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -183,6 +197,11 @@ def add_PacificServiceServicer_to_server(servicer, server):
                     servicer.GetMatch,
                     request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchRequest.FromString,
                     response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchResponse.SerializeToString,
+            ),
+            'GetGameData': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetGameData,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataResponse.SerializeToString,
             ),
             'ListLegalCommands': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLegalCommands,
@@ -280,6 +299,33 @@ class PacificService:
             '/promontory.api.pacific.v1.PacificService/GetMatch',
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchRequest.SerializeToString,
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetGameData(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/GetGameData',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.GetGameDataResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,11 @@ class PacificServiceStub:
 
     Fails with `NOT_FOUND` when there is no such match.
     """
+    GetGameData: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.GetGameDataRequest, _pacific_service_pb2.GetGameDataResponse]
+    """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
+
+    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+    """
     ListLegalCommands: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.ListLegalCommandsRequest, _pacific_service_pb2.ListLegalCommandsResponse]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
     SubmitCommand: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.SubmitCommandRequest, _pacific_service_pb2.SubmitCommandResponse]
@@ -84,6 +89,11 @@ class PacificServiceAsyncStub(PacificServiceStub):
     """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
     Fails with `NOT_FOUND` when there is no such match.
+    """
+    GetGameData: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.GetGameDataRequest, _pacific_service_pb2.GetGameDataResponse]  # type: ignore[assignment]
+    """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
+
+    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
     """
     ListLegalCommands: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.ListLegalCommandsRequest, _pacific_service_pb2.ListLegalCommandsResponse]  # type: ignore[assignment]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
@@ -135,6 +145,17 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
         """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
         Fails with `NOT_FOUND` when there is no such match.
+        """
+
+    @_abc_1.abstractmethod
+    def GetGameData(
+        self,
+        request: _pacific_service_pb2.GetGameDataRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_pacific_service_pb2.GetGameDataResponse, _abc.Awaitable[_pacific_service_pb2.GetGameDataResponse]]:
+        """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
+
+        Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
         """
 
     @_abc_1.abstractmethod

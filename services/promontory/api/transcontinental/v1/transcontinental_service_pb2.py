@@ -30,7 +30,7 @@ from promontory.api.transcontinental.v1 import events_pb2 as promontory_dot_api_
 from promontory.api.transcontinental.v1 import view_pb2 as promontory_dot_api_dot_transcontinental_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\nApromontory/api/transcontinental/v1/transcontinental_service.proto\x12\"promontory.api.transcontinental.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x31promontory/api/transcontinental/v1/commands.proto\x1a/promontory/api/transcontinental/v1/events.proto\x1a-promontory/api/transcontinental/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"}\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"n\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12@\n\x05legal\x18\x02 \x01(\x0b\x32\x31.promontory.api.transcontinental.v1.LegalCommands\"\xbd\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xce\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12:\n\x04view\x18\x03 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"v\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\"x\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"o\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\x88\x02\n\x12WatchMatchResponse\x12@\n\x08snapshot\x18\x01 \x01(\x0b\x32,.promontory.api.transcontinental.v1.SnapshotH\x00\x12<\n\x06\x63ommit\x18\x02 \x01(\x0b\x32*.promontory.api.transcontinental.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x42\x06\n\x04kind\"u\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\xf0\x01\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x65vents\x18\x03 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x05 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"o\n\x17ListMatchEventsResponse\x12;\n\x07\x63ommits\x18\x01 \x03(\x0b\x32*.promontory.api.transcontinental.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\x32\xc7\n\n\x17TranscontinentalService\x12~\n\x0b\x43reateMatch\x12\x36.promontory.api.transcontinental.v1.CreateMatchRequest\x1a\x37.promontory.api.transcontinental.v1.CreateMatchResponse\x12u\n\x08GetMatch\x12\x33.promontory.api.transcontinental.v1.GetMatchRequest\x1a\x34.promontory.api.transcontinental.v1.GetMatchResponse\x12\x90\x01\n\x11ListLegalCommands\x12<.promontory.api.transcontinental.v1.ListLegalCommandsRequest\x1a=.promontory.api.transcontinental.v1.ListLegalCommandsResponse\x12\x84\x01\n\rSubmitCommand\x12\x38.promontory.api.transcontinental.v1.SubmitCommandRequest\x1a\x39.promontory.api.transcontinental.v1.SubmitCommandResponse\x12\x87\x01\n\x0ePreviewCommand\x12\x39.promontory.api.transcontinental.v1.PreviewCommandRequest\x1a:.promontory.api.transcontinental.v1.PreviewCommandResponse\x12}\n\nWatchMatch\x12\x35.promontory.api.transcontinental.v1.WatchMatchRequest\x1a\x36.promontory.api.transcontinental.v1.WatchMatchResponse0\x01\x12\x8a\x01\n\x0fListMatchEvents\x12:.promontory.api.transcontinental.v1.ListMatchEventsRequest\x1a;.promontory.api.transcontinental.v1.ListMatchEventsResponse\x12o\n\x06Resign\x12\x31.promontory.api.transcontinental.v1.ResignRequest\x1a\x32.promontory.api.transcontinental.v1.ResignResponse\x12\x80\x01\n\x0b\x45xportMatch\x12\x36.promontory.api.transcontinental.v1.ExportMatchRequest\x1a\x37.promontory.api.transcontinental.v1.ExportMatchResponse0\x01\x12\x90\x01\n\x11PlayAutomatically\x12<.promontory.api.transcontinental.v1.PlayAutomaticallyRequest\x1a=.promontory.api.transcontinental.v1.PlayAutomaticallyResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\nApromontory/api/transcontinental/v1/transcontinental_service.proto\x12\"promontory.api.transcontinental.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x31promontory/api/transcontinental/v1/commands.proto\x1a/promontory/api/transcontinental/v1/events.proto\x1a-promontory/api/transcontinental/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"}\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"n\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12@\n\x05legal\x18\x02 \x01(\x0b\x32\x31.promontory.api.transcontinental.v1.LegalCommands\"\xbd\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xce\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12:\n\x04view\x18\x03 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"v\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\"x\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"o\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\x88\x02\n\x12WatchMatchResponse\x12@\n\x08snapshot\x18\x01 \x01(\x0b\x32,.promontory.api.transcontinental.v1.SnapshotH\x00\x12<\n\x06\x63ommit\x18\x02 \x01(\x0b\x32*.promontory.api.transcontinental.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x42\x06\n\x04kind\"u\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\xf0\x01\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x65vents\x18\x03 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x05 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"o\n\x17ListMatchEventsResponse\x12;\n\x07\x63ommits\x18\x01 \x03(\x0b\x32*.promontory.api.transcontinental.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\x32\xc7\x0b\n\x17TranscontinentalService\x12~\n\x0b\x43reateMatch\x12\x36.promontory.api.transcontinental.v1.CreateMatchRequest\x1a\x37.promontory.api.transcontinental.v1.CreateMatchResponse\x12u\n\x08GetMatch\x12\x33.promontory.api.transcontinental.v1.GetMatchRequest\x1a\x34.promontory.api.transcontinental.v1.GetMatchResponse\x12~\n\x0bGetGameData\x12\x36.promontory.api.transcontinental.v1.GetGameDataRequest\x1a\x37.promontory.api.transcontinental.v1.GetGameDataResponse\x12\x90\x01\n\x11ListLegalCommands\x12<.promontory.api.transcontinental.v1.ListLegalCommandsRequest\x1a=.promontory.api.transcontinental.v1.ListLegalCommandsResponse\x12\x84\x01\n\rSubmitCommand\x12\x38.promontory.api.transcontinental.v1.SubmitCommandRequest\x1a\x39.promontory.api.transcontinental.v1.SubmitCommandResponse\x12\x87\x01\n\x0ePreviewCommand\x12\x39.promontory.api.transcontinental.v1.PreviewCommandRequest\x1a:.promontory.api.transcontinental.v1.PreviewCommandResponse\x12}\n\nWatchMatch\x12\x35.promontory.api.transcontinental.v1.WatchMatchRequest\x1a\x36.promontory.api.transcontinental.v1.WatchMatchResponse0\x01\x12\x8a\x01\n\x0fListMatchEvents\x12:.promontory.api.transcontinental.v1.ListMatchEventsRequest\x1a;.promontory.api.transcontinental.v1.ListMatchEventsResponse\x12o\n\x06Resign\x12\x31.promontory.api.transcontinental.v1.ResignRequest\x1a\x32.promontory.api.transcontinental.v1.ResignResponse\x12\x80\x01\n\x0b\x45xportMatch\x12\x36.promontory.api.transcontinental.v1.ExportMatchRequest\x1a\x37.promontory.api.transcontinental.v1.ExportMatchResponse0\x01\x12\x90\x01\n\x11PlayAutomatically\x12<.promontory.api.transcontinental.v1.PlayAutomaticallyRequest\x1a=.promontory.api.transcontinental.v1.PlayAutomaticallyResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -45,42 +45,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETMATCHREQUEST']._serialized_end=621
   _globals['_GETMATCHRESPONSE']._serialized_start=623
   _globals['_GETMATCHRESPONSE']._serialized_end=748
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=750
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=808
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=810
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=920
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=923
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1112
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1115
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1321
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1323
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1441
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1443
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1563
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1565
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1676
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1679
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=1943
-  _globals['_SNAPSHOT']._serialized_start=1945
-  _globals['_SNAPSHOT']._serialized_end=2062
-  _globals['_COMMIT']._serialized_start=2065
-  _globals['_COMMIT']._serialized_end=2305
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2307
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2416
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2418
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2529
-  _globals['_RESIGNREQUEST']._serialized_start=2531
-  _globals['_RESIGNREQUEST']._serialized_end=2598
-  _globals['_RESIGNRESPONSE']._serialized_start=2600
-  _globals['_RESIGNRESPONSE']._serialized_end=2680
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2682
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2720
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2722
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2758
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=2760
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=2861
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=2863
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=2923
-  _globals['_TRANSCONTINENTALSERVICE']._serialized_start=2926
-  _globals['_TRANSCONTINENTALSERVICE']._serialized_end=4277
+  _globals['_GETGAMEDATAREQUEST']._serialized_start=750
+  _globals['_GETGAMEDATAREQUEST']._serialized_end=789
+  _globals['_GETGAMEDATARESPONSE']._serialized_start=791
+  _globals['_GETGAMEDATARESPONSE']._serialized_end=868
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=870
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=928
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=930
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1040
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1043
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1232
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1235
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1441
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1443
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1561
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1563
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1683
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1685
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1796
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1799
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=2063
+  _globals['_SNAPSHOT']._serialized_start=2065
+  _globals['_SNAPSHOT']._serialized_end=2182
+  _globals['_COMMIT']._serialized_start=2185
+  _globals['_COMMIT']._serialized_end=2425
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2427
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2536
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2538
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2649
+  _globals['_RESIGNREQUEST']._serialized_start=2651
+  _globals['_RESIGNREQUEST']._serialized_end=2718
+  _globals['_RESIGNRESPONSE']._serialized_start=2720
+  _globals['_RESIGNRESPONSE']._serialized_end=2800
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=2802
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=2840
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2842
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2878
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=2880
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=2981
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=2983
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=3043
+  _globals['_TRANSCONTINENTALSERVICE']._serialized_start=3046
+  _globals['_TRANSCONTINENTALSERVICE']._serialized_end=4525
 # @@protoc_insertion_point(module_scope)
