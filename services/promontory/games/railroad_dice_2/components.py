@@ -285,4 +285,4 @@ def load_components(raw: bytes) -> Components:
         file = msgspec.json.decode(raw, type=_File)
     except msgspec.MsgspecError as error:
         raise ComponentFileError(f"component file: {error}") from error
-    return Components(*msgspec.structs.astuple(file), hashlib.sha256(raw).digest())
+    return Components(**msgspec.structs.asdict(file), data_hash=hashlib.sha256(raw).digest())
