@@ -139,8 +139,11 @@ class Demonstration:
         return self._result(figures, seconds, leaderboard)
 
     def _shares(self) -> Sequence[tuple[Pool, int]]:
-        each, more = divmod(self._options.matches, len(self._pools))
-        return [(pool, each + (i < more)) for i, pool in enumerate(self._pools)]
+        """Return how many matches each pool plays: as many of each game, and as many of each number of seats."""
+        by_game = {name: [pool for pool in self._pools if pool.game == name] for name in GAME_NAMES}
+        played = [pools for pools in by_game.values() if pools]
+        matches = zip(played, shares(self._options.matches, len(played)), strict=True)
+        return [pair for pools, n in matches for pair in zip(pools, shares(n, len(pools)), strict=True)]
 
     async def _play_pool(self, pool: Pool, matches: int) -> None:
         places = iter(range(matches * pool.seats))
@@ -213,6 +216,12 @@ class Demonstration:
             leaderboard=leaderboard,
             results=tuple(self._results),
         )
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """Return `total` in `parts` shares that differ by one at most, the greater ones first."""
+    each, more = divmod(total, parts)
+    return [each + (part < more) for part in range(parts)]
 
 
 def _result_of(match: MatchSummary, *, audited: bool) -> MatchResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -72,15 +73,11 @@ class Display:
 
 def _leaderboard(result: Result) -> Table:
     table = Table("pool", "rank", "player", "assured", "rating", "matches", title="Leaderboard")
-    for line in result.leaderboard:
-        table.add_row(
-            line.pool,
-            str(line.rank),
-            line.player,
-            f"{line.assured_points:.0f}",
-            f"{line.points:.0f}",
-            str(line.matches),
-        )
+    for pool, lines in groupby(result.leaderboard, key=lambda line: line.pool):
+        table.add_section()
+        for line in lines:
+            figures = (f"{line.assured_points:.0f}", f"{line.points:.0f}", str(line.matches))
+            table.add_row(pool, str(line.rank), line.player, *figures)
     return table
 
 
