@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
+from promontory.games.railroad_dice_2.box import Box
 from promontory.games.railroad_dice_2.commands import (
     BuyLocomotive,
     Command,
@@ -23,7 +25,15 @@ from promontory.games.railroad_dice_2.commands import (
     Transport,
     UseLocomotive,
 )
-from promontory.games.railroad_dice_2.vocabulary import Square
+from promontory.games.railroad_dice_2.events import HandDie
+from promontory.games.railroad_dice_2.layout import tile_squares, unlaid_tiles
+from promontory.games.railroad_dice_2.locomotives import can_buy
+from promontory.games.railroad_dice_2.placement import LegalPlacement, legal_placements
+from promontory.games.railroad_dice_2.restocking import restock_of, restock_of_all, station_tiles
+from promontory.games.railroad_dice_2.state import State
+from promontory.games.railroad_dice_2.stations import gray_squares, home_squares
+from promontory.games.railroad_dice_2.transport import TransportOption, transport_options
+from promontory.games.railroad_dice_2.vocabulary import DieKind, Phase, Square
 
 
 class TileOptions(msgspec.Struct, frozen=True):
@@ -41,25 +51,11 @@ class RollOption(msgspec.Struct, frozen=True):
     complex: int
 
 
-class PlacementOption(msgspec.Struct, frozen=True):
-    """A face that may be placed on a square, for `cost` dollars.
-
-    `rotation` is the smallest that gives these tracks. `links` are the stations that the placement would link to the
-    seat anew, in the order of their income.
-    """
-
-    square: Square
-    rotation: int
-    face: str
-    cost: int
-    links: tuple[Square, ...] = ()
-
-
 class DieOptions(msgspec.Struct, frozen=True):
     """What may be done with a die of the hand, beside returning it: place it, or restock one of the tiles with it."""
 
     die: int
-    placements: tuple[PlacementOption, ...] = ()
+    placements: tuple[LegalPlacement, ...] = ()
     tile_ids: tuple[str, ...] = ()
 
 
@@ -68,20 +64,6 @@ class LocomotiveOption(msgspec.Struct, frozen=True):
 
     value: int
     price: int
-
-
-class TransportOption(msgspec.Struct, frozen=True):
-    """A station that passengers may be carried from, across `tiles` tiles.
-
-    Any of the locomotives, whose values are ascending, may carry 1 up to as many passengers as its value, but not more
-    than the `passengers` beside the tile.
-    """
-
-    station: Square
-    tile_id: str
-    tiles: int
-    passengers: int
-    locomotives: tuple[int, ...]
 
 
 class LegalCommands(msgspec.Struct, frozen=True):
@@ -98,7 +80,7 @@ class LegalCommands(msgspec.Struct, frozen=True):
     home_squares: tuple[Square, ...] = ()
     gray_squares: tuple[Square, ...] = ()
     rolls: tuple[RollOption, ...] = ()
-    take_complex: tuple[PlacementOption, ...] = ()
+    take_complex: tuple[LegalPlacement, ...] = ()
     restock_all: bool = False
     dice: tuple[DieOptions, ...] = ()
     return_dice: tuple[int, ...] = ()
@@ -106,6 +88,29 @@ class LegalCommands(msgspec.Struct, frozen=True):
     transports: tuple[TransportOption, ...] = ()
     end_turn: bool = False
     resign: bool = False
+
+
+def legal_commands(box: Box, state: State, seat: Seat) -> LegalCommands:
+    """Return what `seat` may do in `state`; nothing at all once it has resigned or the game is over.
+
+    Raises `ValueError` for a seat that does not exist.
+    """
+    if seat not in range(len(state.players)):
+        raise ValueError(f"there is no seat {seat} in a game for {len(state.players)}")
+    if state.phase is Phase.OVER or seat in state.resigned:
+        return LegalCommands()
+    if seat != state.active:
+        return LegalCommands(resign=True)
+    components = box.components
+    match state.phase:
+        case Phase.LAYOUT:
+            return LegalCommands(place_tile=_tile_options(box, state), resign=True)
+        case Phase.HOMES:
+            return LegalCommands(home_squares=home_squares(components, state.map), resign=True)
+        case Phase.GRAYS:
+            return LegalCommands(gray_squares=gray_squares(components, state.map), resign=True)
+        case _:
+            return _in_turn(box, state)
 
 
 def expand(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
@@ -156,3 +161,77 @@ def _hand(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
     for size in range(1, len(legal.return_dice) + 1):
         for dice in combinations(legal.return_dice, size):
             yield ReturnDice(seat, dice)
+
+
+def _tile_options(box: Box, state: State) -> TileOptions:
+    components = box.components
+    return TileOptions(
+        unlaid_tiles(components, state.layout),
+        tile_squares(components, state.layout),
+        components.layouts.rotations,
+    )
+
+
+def _in_turn(box: Box, state: State) -> LegalCommands:
+    may_buy = can_buy(box, state)
+    legal = LegalCommands(
+        buy_locomotive=LocomotiveOption(state.stack[0], box.price(state.stack[0])) if may_buy else None,
+        transports=tuple(transport_options(state)),
+        end_turn=True,
+        resign=True,
+    )
+    if state.phase is Phase.FINAL:
+        return legal
+    hand = state.turn.hand
+    placements = _Placements(box, state)
+    legal = replace(
+        legal,
+        dice=tuple(_die_options(box, state, hand, placements)),
+        return_dice=tuple(sorted(die.die for die in hand)),
+    )
+    if state.turn.dice_action_used:
+        return legal
+    return replace(
+        legal,
+        rolls=tuple(_rolls(box, state)),
+        take_complex=placements.of(box.faces.of(DieKind.COMPLEX)) if state.complex_dice else (),
+        restock_all=bool(restock_of_all(box.components, state)),
+    )
+
+
+class _Placements:
+    """The legal placements of each face for the active seat, looked for once."""
+
+    def __init__(self, box: Box, state: State) -> None:
+        self._box, self._state = box, state
+        self._found: dict[str, tuple[LegalPlacement, ...]] = {}
+
+    def of(self, faces: Iterable[str]) -> tuple[LegalPlacement, ...]:
+        """Return the placements of several faces, one face after the other."""
+        return tuple(placement for face in faces for placement in self._of(face))
+
+    def _of(self, face: str) -> tuple[LegalPlacement, ...]:
+        if face not in self._found:
+            state = self._state
+            self._found[face] = legal_placements(
+                state.map,
+                state.network(state.active),
+                self._box.faces,
+                face=face,
+                money=state.players[state.active].money,
+            )
+        return self._found[face]
+
+
+def _rolls(box: Box, state: State) -> Iterator[RollOption]:
+    for roll in box.components.dice.combinations:
+        if roll.simple <= state.simple_dice and roll.complex <= state.complex_dice:
+            yield RollOption(roll.simple, roll.complex)
+
+
+def _die_options(box: Box, state: State, hand: Iterable[HandDie], placements: _Placements) -> Iterator[DieOptions]:
+    restocked = tuple(tile_id for tile_id in station_tiles(state) if restock_of(box.components, state, (tile_id,)))
+    for die in hand:
+        options = DieOptions(die.die, placements.of(box.faces_of(die)), restocked if box.may_restock(die) else ())
+        if options.placements or options.tile_ids:
+            yield options

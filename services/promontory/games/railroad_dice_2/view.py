@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
+from promontory.games.railroad_dice_2.box import Box
+from promontory.games.railroad_dice_2.components import LaidTile
 from promontory.games.railroad_dice_2.events import HandDie
-from promontory.games.railroad_dice_2.legal import LegalCommands
-from promontory.games.railroad_dice_2.vocabulary import DieKind, EndReason, EndTrigger, Phase, Square
-
-
-class Result(msgspec.Struct, frozen=True):
-    """How the game ended: every seat's place, from 1, shared if tied."""
-
-    reason: EndReason
-    places: tuple[int, ...]
+from promontory.games.railroad_dice_2.layout import turned_rows, unlaid_tiles
+from promontory.games.railroad_dice_2.legal import LegalCommands, legal_commands
+from promontory.games.railroad_dice_2.network import in_order
+from promontory.games.railroad_dice_2.state import Result, State
+from promontory.games.railroad_dice_2.vocabulary import DieKind, EndTrigger, Phase, Square
 
 
 class TileView(msgspec.Struct, frozen=True):
@@ -79,9 +80,10 @@ class GameView(msgspec.Struct, frozen=True):
     """A game as `seat`, or a spectator, may know it. A spectator's `seat` and `legal` are None.
 
     `active` is the seat whose turn it is in any phase. `tiles` are in the order laid, `tile_ids` those not yet laid;
-    `stations` in the order placed, `track` by `y`, then `x`. `stack` are the values of the locomotives to be bought,
+    `stations` and `track` are by `y`, then `x`. `stack` are the values of the locomotives to be bought,
     top first. `rolls` counts the rolls of the game, `stalled` and `idle` the turns as `TurnEnded` does. `triggers` are
-    the reasons for the final phase, which began in turn number `triggered_turn`, 0 before.
+    the reasons for the final phase, which began in turn number `triggered_turn`, 0 before. `has_scrapped` tells whether
+    the locomotive that takes smaller ones out of the game has been sold [R-40].
     """
 
     seat: Seat | None
@@ -97,7 +99,7 @@ class GameView(msgspec.Struct, frozen=True):
     simple_dice: int
     complex_dice: int
     stack: tuple[int, ...]
-    first_obsoleting_sold: bool
+    has_scrapped: bool
     turn: TurnView
     rolls: int
     stalled: int
@@ -107,3 +109,77 @@ class GameView(msgspec.Struct, frozen=True):
     resigned: tuple[Seat, ...]
     legal: LegalCommands | None = None
     result: Result | None = None
+
+
+def view_of(box: Box, state: State, seat: Seat | None) -> GameView:
+    """Return `state` as `seat`, or a spectator (None), may know it.
+
+    Raises `ValueError` for a seat that does not exist.
+    """
+    turn = state.turn
+    public = GameView(
+        seat=None,
+        phase=state.phase,
+        start_seat=state.start_seat,
+        active=state.active,
+        players=tuple(_player_view(state, seat) for seat in range(len(state.players))),
+        tiles=tuple(map(partial(_tile_view, box), state.layout, state.passengers)),
+        tile_ids=unlaid_tiles(box.components, state.layout),
+        stations=_station_views(state),
+        track=_track_views(state),
+        bank=state.bank,
+        simple_dice=state.simple_dice,
+        complex_dice=state.complex_dice,
+        stack=state.stack,
+        has_scrapped=state.has_scrapped,
+        turn=TurnView(
+            turn.number,
+            turn.dice_action_used,
+            turn.hand,
+            turn.next_die,
+            stations_used=in_order(frozenset(turn.stations_used)),
+            locomotives_used=turn.locomotives_used,
+            had_effect=turn.had_effect,
+        ),
+        rolls=state.rolls,
+        stalled=state.stalled,
+        idle=state.idle,
+        triggers=state.triggers,
+        triggered_turn=state.triggered_turn,
+        resigned=state.resigned,
+        result=state.result,
+    )
+    return public if seat is None else replace(public, seat=seat, legal=legal_commands(box, state, seat))
+
+
+def _player_view(state: State, seat: Seat) -> PlayerView:
+    player = state.players[seat]
+    return PlayerView(
+        money=player.money,
+        locomotives=player.locomotives,
+        home=None if player.network is None else player.network.home,
+        grays_left=player.grays_left,
+        linked=in_order(player.linked),
+    )
+
+
+def _tile_view(box: Box, laid: LaidTile, passengers: int) -> TileView:
+    tile = box.components.tile(laid.tile_id)
+    rows = () if tile is None else turned_rows(tile, laid.rotation)
+    return TileView(laid.tile_id, laid.square, laid.rotation, rows, passengers)
+
+
+def _station_views(state: State) -> tuple[StationView, ...]:
+    if state.board is None:
+        return ()
+    plan = state.board.plan
+    return tuple(
+        StationView(station.square, plan.tile_at(station.square) or "", station.owner)
+        for station in state.board.stations
+    )
+
+
+def _track_views(state: State) -> tuple[TrackView, ...]:
+    if state.board is None:
+        return ()
+    return tuple(TrackView(square, die.kind, die.face, die.rotation) for square, die in state.board.laid_dice())

@@ -17,7 +17,7 @@ ROTATIONS = (0, 1, 2, 3)
 """Quarter turns clockwise, of a die or a tile."""
 
 
-class Square(msgspec.Struct, frozen=True):
+class Square(msgspec.Struct, frozen=True, order=True):
     """A square of the map: `x` grows to the east, `y` to the south [Railroad Dice 2 1.1].
 
     Once the layout is fixed the smallest `x` and the smallest `y` are 0; before, both may be negative.

@@ -1,0 +1,114 @@
+"""Carrying passengers home [Railroad Dice 2 4.5]."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from promontory.games.kernel import Rejected
+from promontory.games.railroad_dice_2.commands import Transport
+from promontory.games.railroad_dice_2.course import Course
+from promontory.games.railroad_dice_2.ending import check_end, end_game, restock
+from promontory.games.railroad_dice_2.events import PassengersMoved
+from promontory.games.railroad_dice_2.network import in_order
+from promontory.games.railroad_dice_2.restocking import is_restock_due, restock_of_all
+from promontory.games.railroad_dice_2.routes import tile_counts
+from promontory.games.railroad_dice_2.state import State
+from promontory.games.railroad_dice_2.vocabulary import EndReason, Phase, RestockCause, Square
+
+_RULE = "Railroad Dice 2 4.5"
+
+
+class TransportOption(msgspec.Struct, frozen=True):
+    """A station that passengers may be carried from, across `tiles` tiles.
+
+    Any of the locomotives, whose values are ascending, may carry 1 up to as many passengers as its value, but not more
+    than the `passengers` beside the tile.
+    """
+
+    station: Square
+    tile_id: str
+    tiles: int
+    passengers: int
+    locomotives: tuple[int, ...]
+
+
+def transport_options(state: State) -> Iterator[TransportOption]:
+    """Yield all that the active seat may carry, by the `y`, then `x` of the station."""
+    seat = state.active
+    unused = _unused_locomotives(state)
+    stations = [station for station in in_order(state.players[seat].linked) if station not in state.turn.stations_used]
+    if not unused or not stations:
+        return
+    passengers = state.passengers_by_tile
+    distances = tile_counts(state.map, state.network(seat))
+    for station in stations:
+        tile_id = _tile_of(state, station)
+        locomotives = tuple(value for value in unused if value >= distances[station])
+        if locomotives and passengers[tile_id]:
+            yield TransportOption(station, tile_id, distances[station], passengers[tile_id], locomotives)
+
+
+def transport(course: Course, command: Transport) -> None:
+    """Carry passengers; empty tiles may then be restocked, or the game be over [R-47, R-53]."""
+    _check_station(course, command.station)
+    _check_locomotive(course.state, command.locomotive)
+    tile_id = _tile_of(course.state, command.station)
+    _check_count(command, course.state.passengers_by_tile[tile_id])
+    tiles = tile_counts(course.board, course.network)[command.station]
+    if tiles > command.locomotive:
+        raise Rejected("TOO_FAR", rule="R-42", tiles=tiles, locomotive=command.locomotive)
+    course.happen(
+        PassengersMoved(command.seat, command.station, tile_id, command.locomotive, count=command.count, tiles=tiles)
+    )
+    if course.state.phase is Phase.FINAL:
+        if not any(course.state.passengers):
+            end_game(course, EndReason.NO_PASSENGERS)
+    elif is_restock_due(course.components, course.state):
+        restock(course, RestockCause.EMPTY_TILES, restock_of_all(course.components, course.state))
+    else:
+        check_end(course)
+
+
+def _unused_locomotives(state: State) -> tuple[int, ...]:
+    """Return the values of which the active seat has a locomotive that has not run, ascending."""
+    left = Counter(state.players[state.active].locomotives)
+    left.subtract(state.turn.locomotives_used)
+    return tuple(sorted(value for value, count in left.items() if count > 0))
+
+
+def _tile_of(state: State, station: Square) -> str:
+    tile_id = state.map.plan.tile_at(station)
+    assert tile_id is not None  # noqa: S101 - for the checker
+    return tile_id
+
+
+def _check_station(course: Course, square: Square) -> None:
+    station = course.board.station_at(square)
+    if station is None:
+        raise Rejected("NO_SUCH_STATION", rule=_RULE, x=square.x, y=square.y)
+    if station.owner == course.seat:
+        raise Rejected("OWN_HOME", rule="R-45")
+    if square not in course.player.linked:
+        raise Rejected("NOT_LINKED", rule="R-45", x=square.x, y=square.y)
+    if square in course.turn.stations_used:
+        raise Rejected("STATION_USED", rule=_RULE, x=square.x, y=square.y)
+
+
+def _check_locomotive(state: State, value: int) -> None:
+    if value not in state.players[state.active].locomotives:
+        raise Rejected("NO_SUCH_LOCOMOTIVE", rule=_RULE, locomotive=value)
+    if value not in _unused_locomotives(state):
+        raise Rejected("LOCOMOTIVE_USED", rule="R-44", locomotive=value)
+
+
+def _check_count(command: Transport, passengers: int) -> None:
+    count = command.count
+    if count < 1:
+        raise Rejected("BAD_COUNT", rule=_RULE, count=count)
+    if count > command.locomotive:
+        raise Rejected("OVER_CAPACITY", rule=_RULE, count=count, locomotive=command.locomotive)
+    if count > passengers:
+        raise Rejected("NOT_ENOUGH_PASSENGERS", rule=_RULE, count=count, passengers=passengers)
