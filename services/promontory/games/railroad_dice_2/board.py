@@ -1,27 +1,27 @@
-"""The map as a value: its squares, what lies on them, and the cells that the track model counts [Railroad Dice 2 2].
+"""The map with what lies on it, as a value [Railroad Dice 2 2].
 
-A *cell* numbers a square: row by row from the north-west, with a rim of squares off the map all around. So a step to
-a neighbour adds a constant, no step leaves the numbers, and cells ascend in the order of `y`, then `x`.
+`Board.contents` has a byte for each cell, so that the track model looks up what it needs: `EMPTY`, the tracks of a
+simple die (1 to 63), those of a complex die plus `COMPLEX`, `STATION`, or `OFF_MAP`. Squares off the map, empty ones
+and stations have no tracks, hence no ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
-from promontory.games.railroad_dice_2.components import Components
-from promontory.games.railroad_dice_2.edges import Tracks
-from promontory.games.railroad_dice_2.vocabulary import DieKind, Square
-
-Cell = int
+from promontory.games.railroad_dice_2.components import Components, Shape
+from promontory.games.railroad_dice_2.edges import ALL_TRACKS, Tracks, turned
+from promontory.games.railroad_dice_2.plan import NO_SIGN, Cell, Plan
+from promontory.games.railroad_dice_2.vocabulary import ROTATIONS, DieKind, Square
 
 EMPTY = 0
-COMPLEX = 64
-STATION = 128
-OFF_MAP = 192
-OUTSIDE: Cell = 0
-"""A cell of the rim: off every map."""
-NO_SIGN = " "
+COMPLEX = ALL_TRACKS + 1
+STATION = 2 * COMPLEX
+OFF_MAP = 3 * COMPLEX
 
 
 class Die(msgspec.Struct, frozen=True):
@@ -45,39 +45,10 @@ class Station(msgspec.Struct, frozen=True):
     owner: Seat | None
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What of a map never changes once its tiles lie. Strings, bytes and tuples are by cell.
-
-    `signs` holds terrain signs, `NO_SIGN` off the map; `costs` dollars for a simple die; `tile_numbers` places in
-    `tile_ids`; `borders` 1 on the border squares of each tile; `steps` what to add to a cell to cross each edge.
-    `reversing` tells whether trains may take every branch of a switch [R-24].
-    """
-
-    width: int
-    height: int
-    signs: str
-    costs: bytes
-    tile_numbers: bytes
-    borders: bytes
-    squares: tuple[Square, ...]
-    tile_ids: tuple[str, ...]
-    steps: tuple[int, int, int, int]
-    reversing: bool = False
-
-    def cell(self, square: Square) -> Cell:
-        """Return the cell of `square`; `OUTSIDE` for all squares beyond the rectangle of the map."""
-        raise NotImplementedError
-
-    def tile_at(self, square: Square) -> str | None:
-        """Return the id of the tile that covers `square`, or None off the map."""
-        raise NotImplementedError
-
-
 class Board(msgspec.Struct, frozen=True):
     """A map with its stations and dice.
 
-    `contents` has a byte for each cell: `EMPTY`, the tracks of a simple die, those of a complex die plus `COMPLEX`,
-    `STATION`, or `OFF_MAP`. `dice` has the die of each cell; `stations` are in the order of their squares.
+    `contents` says what lies on each cell, `dice` which die. `stations` are in the order in which they were placed.
     """
 
     plan: Plan
@@ -87,31 +58,34 @@ class Board(msgspec.Struct, frozen=True):
 
     def die_at(self, square: Square) -> Die | None:
         """Return the die on `square`, if one lies there."""
-        raise NotImplementedError
+        return self.dice[self.plan.cell(square)]
 
     def station_at(self, square: Square) -> Station | None:
         """Return the station on `square`, if one stands there."""
-        raise NotImplementedError
+        return next((station for station in self.stations if station.square == square), None)
 
     def home_of(self, seat: Seat) -> Square | None:
         """Return the square of the home of `seat`, or None before it is placed."""
-        raise NotImplementedError
+        return next((station.square for station in self.stations if station.owner == seat), None)
 
     def stations_on(self, tile_id: str) -> tuple[Station, ...]:
         """Return the stations on a tile."""
-        raise NotImplementedError
+        return tuple(station for station in self.stations if self.plan.tile_at(station.square) == tile_id)
 
     def laid_dice(self) -> tuple[tuple[Square, Die], ...]:
-        """Return all dice with their squares, in the order of the squares."""
-        raise NotImplementedError
+        """Return all dice with their squares, by `y`, then `x`."""
+        return tuple((square, die) for square, die in zip(self.plan.squares, self.dice, strict=True) if die is not None)
 
     def with_die(self, square: Square, die: Die) -> Board:
         """Return the board after `die` was put on `square`, in place of a die that lay there; judges nothing."""
-        raise NotImplementedError
+        cell = self.plan.cell(square)
+        dice = (*self.dice[:cell], die, *self.dice[cell + 1 :])
+        return replace(self, contents=_with_code(self.contents, cell, die.code), dice=dice)
 
     def with_station(self, square: Square, owner: Seat | None) -> Board:
         """Return the board after a station was put on `square`; judges nothing."""
-        raise NotImplementedError
+        contents = _with_code(self.contents, self.plan.cell(square), STATION)
+        return replace(self, contents=contents, stations=(*self.stations, Station(square, owner)))
 
 
 class TrackFaces(msgspec.Struct, frozen=True):
@@ -120,7 +94,7 @@ class TrackFaces(msgspec.Struct, frozen=True):
     `simple` and `complex` name the faces of each kind, in the order of the file.
     """
 
-    dice: dict[str, tuple[Die, Die, Die, Die]]
+    dice: dict[str, tuple[Die, ...]]
     simple: tuple[str, ...]
     complex: tuple[str, ...]
 
@@ -134,14 +108,29 @@ class TrackFaces(msgspec.Struct, frozen=True):
 
     def distinct(self, face: str) -> tuple[Die, ...]:
         """Return the dice that show `face` in each rotation that has tracks of its own, ascending."""
-        return tuple(dict.fromkeys(self.dice[face]))
+        return tuple(die for rotation, die in enumerate(self.dice[face]) if die.rotation == rotation)
 
 
 def track_faces(components: Components) -> TrackFaces:
     """Return the track faces of the component file."""
-    raise NotImplementedError
+    return TrackFaces(
+        dice={shape.face: tuple(_rotations(shape)) for shape in components.shapes},
+        simple=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.SIMPLE),
+        complex=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.COMPLEX),
+    )
+
+
+def _rotations(shape: Shape) -> Iterator[Die]:
+    rotated = [turned(shape.tracks, rotation) for rotation in ROTATIONS]
+    for tracks in rotated:
+        yield Die(shape.kind, shape.face, rotated.index(tracks), tracks)
 
 
 def empty_board(plan: Plan) -> Board:
     """Return a map without stations and dice."""
-    raise NotImplementedError
+    contents = bytes(OFF_MAP if sign == NO_SIGN else EMPTY for sign in plan.signs)
+    return Board(plan, contents, dice=(None,) * len(contents))
+
+
+def _with_code(contents: bytes, cell: Cell, code: int) -> bytes:
+    return contents[:cell] + bytes((code,)) + contents[cell + 1 :]

@@ -1,13 +1,12 @@
 """What is in the box: map tiles, shapes, dice, stations, locomotives, discs, options [Railroad Dice 2 1 and 10].
 
-All of it is read from a replaceable JSON file. Every part of that file names in `sources` where its values come from.
+All of it is read from a replaceable JSON file, see `component_file`. Every part names in `sources` where its values
+come from.
 """
 
 from __future__ import annotations
 
-import hashlib
 from enum import StrEnum
-from importlib import resources
 from typing import Annotated, Literal
 
 import msgspec
@@ -25,10 +24,6 @@ _Rotation = Annotated[int, msgspec.Meta(ge=0, le=3)]
 _EdgeName = Literal["N", "E", "S", "W"]
 
 
-class ComponentFileError(ValueError):
-    """A component file is malformed; the message names the item and the reason."""
-
-
 class Source(StrEnum):
     """Where a value comes from; an operator may replace those of the house without leaving the rules."""
 
@@ -37,7 +32,7 @@ class Source(StrEnum):
     HOUSE = "house"
 
 
-Sources = dict[str, Source]
+Sources = Annotated[dict[str, Source], msgspec.Meta(min_length=1)]
 
 
 class LayoutKind(StrEnum):
@@ -234,7 +229,9 @@ class EndConditions(_Part, frozen=True):
     stall_rounds: _Count
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a component file says."""
+
     ruleset: str
     references: dict[str, str]
     players: Players
@@ -253,8 +250,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: EndConditions
 
 
-class Components(_File, frozen=True):
-    """The contents of a component file, in its order; `data_hash` is the SHA-256 of its bytes."""
+class Components(Contents, frozen=True):
+    """A component file that keeps the rules for such files; `data_hash` is the SHA-256 of its bytes."""
 
     data_hash: bytes
 
@@ -269,20 +266,3 @@ class Components(_File, frozen=True):
     def locomotive(self, value: int) -> LocomotiveType | None:
         """Return the locomotives of that value, if there are any."""
         return next((locomotive for locomotive in self.locomotives if locomotive.value == value), None)
-
-
-def shipped_data() -> bytes:
-    """Return the bytes of the component file that comes with the package."""
-    return resources.files(__package__).joinpath("railroad_dice_2.json").read_bytes()
-
-
-def load_components(raw: bytes) -> Components:
-    """Return what a JSON component file describes.
-
-    Raises `ComponentFileError` if it breaks a rule for such files [Railroad Dice 2 10].
-    """
-    try:
-        file = msgspec.json.decode(raw, type=_File)
-    except msgspec.MsgspecError as error:
-        raise ComponentFileError(f"component file: {error}") from error
-    return Components(**msgspec.structs.asdict(file), data_hash=hashlib.sha256(raw).digest())

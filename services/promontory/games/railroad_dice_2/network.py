@@ -1,12 +1,55 @@
-"""Where the trains of a player can run: reach, links and joints [Railroad Dice 2 2.2 and 2.3]."""
+"""Where the trains of a player can run: reach, links and joints [Railroad Dice 2 2.2 and 2.3].
+
+Track never goes away and new track breaks no old joint, so a network only grows. It is therefore searched once, from
+the home, and every die that is put on the map later only resumes the search at its square.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from promontory.games.railroad_dice_2.board import Board
-from promontory.games.railroad_dice_2.edges import Edge, Pair
+from promontory.games.railroad_dice_2.board import EMPTY, OFF_MAP, STATION, Board
+from promontory.games.railroad_dice_2.edges import (
+    ALL_TRACKS,
+    EDGES,
+    Edge,
+    Edges,
+    Pair,
+    Tracks,
+    edges_of,
+    ends_of,
+    entered,
+    opposite,
+    pairs_of,
+)
+from promontory.games.railroad_dice_2.plan import Cell
 from promontory.games.railroad_dice_2.vocabulary import Square
+
+_CODES = range(256)
+
+ENDS: tuple[Edges, ...] = tuple(ends_of(code & ALL_TRACKS) for code in _CODES)
+"""By what lies on a cell (`Board.contents`): the edges where its tracks end."""
+
+
+def _entered_by_code(*, reversing: bool) -> tuple[tuple[Tracks, ...], ...]:
+    by_tracks = [
+        tuple(entered(tracks, edge, reversing=reversing) for edge in EDGES) for tracks in range(ALL_TRACKS + 1)
+    ]
+    return tuple(by_tracks[code & ALL_TRACKS] for code in _CODES)
+
+
+ENTERED = {reversing: _entered_by_code(reversing=reversing) for reversing in (False, True)}
+"""By whether trains may reverse, by what lies on a cell, by edge: the pairs that a train coming in there runs on."""
+
+EXITS: dict[bool, tuple[tuple[tuple[Edge, ...], ...], ...]] = {
+    reversing: tuple(
+        tuple(edges_of(ends_of(tracks) & ~(1 << edge)) for edge, tracks in enumerate(by_edge)) for by_edge in table
+    )
+    for reversing, table in ENTERED.items()
+}
+"""Likewise: the edges through which that train may leave."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -19,27 +62,74 @@ class Network(msgspec.Struct, frozen=True):
 
     home: Square
     arrivals: bytes
-    linked: frozenset[Square]
+    linked: frozenset[Square] = frozenset()
 
 
 def network_of(board: Board, home: Square) -> Network:
     """Return the network of the home on `home`, searched from scratch."""
-    raise NotImplementedError
+    start = board.plan.cell(home)
+    arrivals = bytearray(len(board.contents))
+    todo: list[tuple[Cell, Edge]] = []
+    for edge in EDGES:
+        onward = start + board.plan.steps[edge]
+        if board.contents[onward] not in (STATION, OFF_MAP):
+            arrivals[onward] |= 1 << opposite(edge)
+            todo.append((onward, opposite(edge)))
+    return _searched(Network(home, bytes(arrivals)), board, todo)
 
 
 def extended(network: Network, board: Board, square: Square) -> Network:
     """Return the network after a die was put on `square`; `board` has that die already."""
-    raise NotImplementedError
+    cell = board.plan.cell(square)
+    return _searched(network, board, [(cell, edge) for edge in edges_of(network.arrivals[cell])])
+
+
+def _searched(network: Network, board: Board, todo: list[tuple[Cell, Edge]]) -> Network:
+    """Return the network after trains have run on from `todo`: arrivals that it holds already."""
+    if not todo:
+        return network
+    arrivals, contents, steps = bytearray(network.arrivals), board.contents, board.plan.steps
+    exits, stations = EXITS[board.plan.reversing], set[Square]()
+    while todo:
+        cell, edge = todo.pop()
+        for out in exits[contents[cell]][edge]:
+            onward, entry = cell + steps[out], opposite(out)
+            if arrivals[onward] >> entry & 1:
+                continue
+            arrivals[onward] |= 1 << entry
+            if contents[onward] == STATION:
+                stations.add(board.plan.squares[onward])
+            else:
+                todo.append((onward, entry))
+    linked = network.linked | (stations - {network.home})
+    return Network(network.home, bytes(arrivals), linked)
 
 
 def traversed(network: Network, board: Board) -> frozenset[tuple[Square, Pair]]:
     """Return the pieces of track that trains of the network run on."""
-    raise NotImplementedError
+    return frozenset(
+        (square, pair)
+        for square, _ in board.laid_dice()
+        for pair in pairs_of(run_on(network, board, board.plan.cell(square)))
+    )
 
 
-def frontier(network: Network, board: Board) -> tuple[tuple[Square, Edge], ...]:
+def run_on(network: Network, board: Board, cell: Cell) -> Tracks:
+    """Return the tracks on `cell` that trains of the network run on."""
+    by_edge = ENTERED[board.plan.reversing][board.contents[cell]]
+    tracks = 0
+    for edge in edges_of(network.arrivals[cell]):
+        tracks |= by_edge[edge]
+    return tracks
+
+
+def frontier(network: Network, board: Board) -> tuple[tuple[Square, Edges], ...]:
     """Return the empty squares that trains of the network come up to, with the edges through which they would come."""
-    raise NotImplementedError
+    return tuple(
+        (square, arrivals)
+        for square, arrivals, content in zip(board.plan.squares, network.arrivals, board.contents, strict=True)
+        if arrivals and content == EMPTY
+    )
 
 
 def new_links(before: Network, after: Network) -> tuple[Square, ...]:
@@ -47,6 +137,6 @@ def new_links(before: Network, after: Network) -> tuple[Square, ...]:
     return in_order(after.linked - before.linked)
 
 
-def in_order(squares: frozenset[Square]) -> tuple[Square, ...]:
+def in_order(squares: Iterable[Square]) -> tuple[Square, ...]:
     """Return squares by `y`, then `x`."""
     return tuple(sorted(squares, key=lambda square: (square.y, square.x)))

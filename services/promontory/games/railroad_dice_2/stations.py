@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from promontory.games.railroad_dice_2.board import Board
+from collections.abc import Callable
+
+from promontory.games.kernel import Rejected
+from promontory.games.railroad_dice_2.board import OFF_MAP, Board
 from promontory.games.railroad_dice_2.components import Components
 from promontory.games.railroad_dice_2.vocabulary import Square
 
 
 def check_home(components: Components, board: Board, square: Square) -> None:
     """Raise `Rejected` unless a home may stand on `square`: OFF_MAP, TILE_EDGE, WATER, TILE_TAKEN, in this order."""
-    raise NotImplementedError
+    _check_ground(components, board, square)
+    tile_id = board.plan.tile_at(square) or ""
+    if components.stations.one_home_per_tile and any(
+        station.owner is not None for station in board.stations_on(tile_id)
+    ):
+        raise Rejected("TILE_TAKEN", rule="R-5", x=square.x, y=square.y, tileId=tile_id)
 
 
 def check_gray(components: Components, board: Board, square: Square) -> None:
@@ -17,14 +25,40 @@ def check_gray(components: Components, board: Board, square: Square) -> None:
 
     In this order: OFF_MAP, TILE_EDGE, WATER, STATION_SQUARE, TOO_CLOSE.
     """
-    raise NotImplementedError
+    _check_ground(components, board, square)
+    if board.station_at(square):
+        raise Rejected("STATION_SQUARE", rule="Railroad Dice 2 3.4", x=square.x, y=square.y)
+    for station in board.stations:
+        distance = abs(station.square.x - square.x) + abs(station.square.y - square.y)
+        if distance < components.stations.min_distance_gray:
+            raise Rejected("TOO_CLOSE", rule="R-8", x=square.x, y=square.y, distance=distance)
 
 
 def home_squares(components: Components, board: Board) -> tuple[Square, ...]:
     """Return where a home may stand, by `y`, then `x`; at least one square while homes are placed."""
-    raise NotImplementedError
+    return tuple(square for square in board.plan.map_squares() if _accepts(check_home, components, board, square))
 
 
 def gray_squares(components: Components, board: Board) -> tuple[Square, ...]:
     """Return where a gray station may stand, by `y`, then `x`; none once the phase has to end [R-9]."""
-    raise NotImplementedError
+    return tuple(square for square in board.plan.map_squares() if _accepts(check_gray, components, board, square))
+
+
+def _check_ground(components: Components, board: Board, square: Square) -> None:
+    cell = board.plan.cell(square)
+    if board.contents[cell] == OFF_MAP:
+        raise Rejected("OFF_MAP", rule="R-30", x=square.x, y=square.y)
+    if board.plan.borders[cell] and not components.stations.border_squares_allowed:
+        raise Rejected("TILE_EDGE", rule="R-6", x=square.x, y=square.y)
+    if not components.terrain_of(board.plan.signs[cell]).station_allowed:
+        raise Rejected("WATER", rule="R-7", x=square.x, y=square.y)
+
+
+def _accepts(
+    check: Callable[[Components, Board, Square], None], components: Components, board: Board, square: Square
+) -> bool:
+    try:
+        check(components, board, square)
+    except Rejected:
+        return False
+    return True
