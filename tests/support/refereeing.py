@@ -46,24 +46,25 @@ HOUSE_FIRST = Setup((HOUSE_SEAT, SeatSetup("ada")))
 
 
 @cache
-def ruleset() -> Ruleset:
-    """Return Transcontinental as its service loads it."""
-    return load_ruleset(GAME)
+def ruleset(game: str = GAME) -> Ruleset:
+    """Return Transcontinental, or another game, as its service loads it."""
+    return load_ruleset(game)
 
 
 class Bench:
     """A referee with a log, which is in memory unless one is given."""
 
-    def __init__(self, log: EventLog | None = None, *, cached: int = 100) -> None:
+    def __init__(self, log: EventLog | None = None, *, cached: int = 100, game: str = GAME) -> None:
         self.log = log or MemoryEventLog()
-        self.ledger = Ledger(ruleset())
-        self.matches = Matches(self.log, self.ledger, game=GAME, cached=cached)
+        self.ruleset = ruleset(game)
+        self.ledger = Ledger(self.ruleset)
+        self.matches = Matches(self.log, self.ledger, game=game, cached=cached)
         environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64)
-        self.referee = Referee(ruleset(), self.ledger, self.matches, environment)
+        self.referee = Referee(self.ruleset, self.ledger, self.matches, environment)
 
     def replica(self) -> Bench:
         """Return another process's referee on the same log."""
-        return Bench(self.log)
+        return Bench(self.log, game=self.ruleset.game.name)
 
     async def create(self, setup: Setup = TWO_PLAYERS, *, request_id: str = "creation") -> Match:
         """Return a new match."""
@@ -73,7 +74,7 @@ class Bench:
         self, match: Match, *commands: Any, request_id: str | None = None, expected: int | None = None
     ) -> Answer:
         """Submit `commands`, in their seat's name, as one submission with an id of its own unless one is given."""
-        seat = ruleset().game.seat_of(commands[0])
+        seat = self.ruleset.game.seat_of(commands[0])
         name = f"at-{match.version}" if request_id is None else request_id
         return await self.referee.submit(
             holder(match, seat), Submission(match.match_id, seat, commands, name, expected)
@@ -87,10 +88,10 @@ class Bench:
 
     async def play(self, match: Match, *, until: int = 10_000, choose: Choose | None = None) -> Match:
         """Let `choose` (the greedy policy) play all seats until the match is closed or at version `until`."""
-        choose, rng = choose or policy(ruleset().game, "greedy"), random_of(match)
+        choose, rng = choose or policy(self.ruleset.game, "greedy"), random_of(match)
         while not match.is_closed and match.version < until:
             seat = match.to_act[0]
-            answer = await self.submit(match, choose(ruleset().game.view(match.state, seat), rng))
+            answer = await self.submit(match, choose(self.ruleset.game.view(match.state, seat), rng))
             match = answer.step.match
         return match
 
@@ -107,12 +108,12 @@ def holder(match: Match, seat: int) -> Caller:
 
 def next_command(match: Match) -> Any:
     """Return the command that the seat to act gets played automatically: always legal."""
-    return ruleset().game.automatic(match.state, match.to_act[0])
+    return ruleset(match.game).game.automatic(match.state, match.to_act[0])
 
 
 def whole_turn(match: Match) -> tuple[Any, ...]:
     """Return commands that play the turn of the seat to act to its end, for a turn in which nothing is shuffled."""
-    game, state, commands = ruleset().game, match.state, list[Any]()
+    game, state, commands = ruleset(match.game).game, match.state, list[Any]()
     while game.to_act(state) == match.to_act:
         commands.append(game.automatic(state, match.to_act[0]))
         state = fold(game, state, game.decide(state, commands[-1], BlindDraws()))

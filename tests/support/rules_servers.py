@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,7 @@ import grpc
 import msgspec
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
-from promontory.api.transcontinental.v1.transcontinental_service_pb2_grpc import TranscontinentalServiceStub
-from promontory.codec.transcontinental import CODEC
+from promontory.client.stubs import Stub
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.rules.domain import SeatSetup, Setup
@@ -24,7 +23,7 @@ from promontory.runtime import clock
 from promontory.runtime.identity import SERVICE_SCOPES
 from promontory.runtime.server import Service, cancel
 from promontory.runtime.settings import RulesSettings
-from tests.support.refereeing import ruleset
+from tests.support.refereeing import GAME, ruleset
 from tests.support.serving import Keys, Metadata, served
 
 SERVICE = "promontory.api.transcontinental.v1.TranscontinentalService"
@@ -48,13 +47,13 @@ class RulesServer(msgspec.Struct):
 
 
 @asynccontextmanager
-async def rules_server(url: str, keys: Keys, **settings: Any) -> AsyncIterator[RulesServer]:
-    """Run a rules service of Transcontinental as its process does, with connections of its own to `url`."""
+async def rules_server(url: str, keys: Keys, *, game: str = GAME, **settings: Any) -> AsyncIterator[RulesServer]:
+    """Run a rules service of one game as its process does, with connections of its own to `url`."""
     connections = connect(url)
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(ruleset(), log, found)
+    service = compose(ruleset(game), log, found)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys) as address:
         yield RulesServer(address, service)
@@ -70,23 +69,26 @@ def _seal_key(directory: Path) -> Path:
 
 
 class Client:
-    """Calls a rules service by name of method, under one identity."""
+    """Calls a game's rules service by name of method, under one identity."""
 
-    def __init__(self, channel: grpc.aio.Channel, metadata: Metadata) -> None:
-        self.channel, self.metadata = channel, metadata
-        self._stub = TranscontinentalServiceStub(channel)
+    def __init__(self, channel: grpc.aio.Channel, metadata: Metadata, *, game: str = GAME) -> None:
+        self.channel, self.metadata, self.ruleset = channel, metadata, ruleset(game)
+        self._messages, self._stub = self.ruleset.codec.messages, Stub(channel, self.ruleset.codec.service)
 
     async def call(self, method: str, **fields: Any) -> Any:
         """Return the response to a request with `fields`; those that are None stay unset."""
-        return await getattr(self._stub, method)(getattr(pb, f"{method}Request")(**fields), metadata=self.metadata)
+        return await getattr(self._stub, method)(self._request(method, fields), metadata=self.metadata)
 
     def stream(self, method: str, **fields: Any) -> Any:
         """Return the call of a streaming method."""
-        return getattr(self._stub, method)(getattr(pb, f"{method}Request")(**fields), metadata=self.metadata)
+        return getattr(self._stub, method)(self._request(method, fields), metadata=self.metadata)
+
+    def _request(self, method: str, fields: Mapping[str, Any]) -> Any:
+        return getattr(self._messages, f"{method}Request")(**fields)
 
     async def raw(self, method: str, request: bytes) -> bytes:
         """Return the response, or a stream's first, to the bytes `request`."""
-        path = f"/{SERVICE}/{method}"
+        path = f"/{self.ruleset.codec.service.full_name}/{method}"
         if method not in STREAMS:
             response: bytes = await self.channel.unary_unary(path, *AS_BYTES)(request, metadata=self.metadata)
             return response
@@ -107,8 +109,8 @@ class Client:
         return await self.call(
             "SubmitCommand",
             match_id=match_id,
-            seat=ruleset().game.seat_of(commands[0]),
-            commands=[CODEC.encode_command(command) for command in commands],
+            seat=self.ruleset.game.seat_of(commands[0]),
+            commands=[self.ruleset.codec.encode_command(command) for command in commands],
             expected_version=expected,
             request_id=request_id,
         )
