@@ -41,7 +41,7 @@ from promontory.games.railroad_dice_2.events import (
     TurnStarted,
 )
 from promontory.games.railroad_dice_2.layout import plan_of, shifted
-from promontory.games.railroad_dice_2.network import Network, extended, network_of
+from promontory.games.railroad_dice_2.network import Network, extended, in_order, network_of
 from promontory.games.railroad_dice_2.vocabulary import (
     DieKind,
     EndReason,
@@ -279,7 +279,7 @@ def _die_placed(box: Box, state: State, event: DiePlaced) -> State:
 def _moved(state: State, event: PassengersMoved) -> State:
     turn = replace(
         state.turn,
-        stations_used=(*state.turn.stations_used, event.station),
+        stations_used=in_order(frozenset((*state.turn.stations_used, event.station))),
         locomotives_used=tuple(sorted((*state.turn.locomotives_used, event.locomotive))),
         had_effect=True,
     )

@@ -137,7 +137,7 @@ def view_of(box: Box, state: State, seat: Seat | None) -> GameView:
             turn.dice_action_used,
             turn.hand,
             turn.next_die,
-            stations_used=in_order(frozenset(turn.stations_used)),
+            stations_used=turn.stations_used,
             locomotives_used=turn.locomotives_used,
             had_effect=turn.had_effect,
         ),
