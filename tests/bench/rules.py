@@ -1,8 +1,10 @@
 """How fast the rules are: `make bench-rules`, or `python -m tests.bench.rules --help`.
 
-Every game plays the same number of whole games with the policy `random` in every seat. Measured are the whole games,
-with views and choices, and then the bare rules: the recorded commands judged and recorded again. Figures are CPU time;
-compare the ratios of one run, since machines differ and are noisy.
+Every game is played with each number of seats it is for, by the policy `random` in every seat. Measured are the whole
+games, with views and choices, and then the bare rules: the recorded commands judged and recorded again, first all
+together, then one by one. Figures are CPU time, each single one with the half microsecond it takes to read the clock.
+Compare the ratios of one run, since machines differ and are noisy; `--against` measures another checkout in turns with
+this one.
 """
 
 from __future__ import annotations
@@ -11,94 +13,238 @@ import argparse
 import cProfile
 import json
 import pstats
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, repeat, takewhile
+from pathlib import Path
 from random import Random
+from statistics import quantiles
 from typing import Any
 
 import msgspec
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 from rich.table import Table
 
 from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
-from promontory.games.registry import GAMES, AnyGame
+from promontory.games.registry import GAMES, AnyGame, entry
 
 HOTTEST = 10
+ROUNDS = 3
+"""How often each of two checkouts is measured; the best of each figure counts."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much is played with each number of seats: `games`, fewer if they take longer than `seconds` of CPU time."""
+
+    games: int
+    seconds: float
+    policy: str = "random"
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """One game as it was played: its draws, its seats and its commands."""
+    """One game as it was played: its draws, its seats, its commands, and how long each took to choose in ns."""
 
     draws: KeyedDraws
     seats: int
     commands: tuple[Any, ...]
+    choosing: tuple[int, ...]
+
+
+class Times(msgspec.Struct, frozen=True):
+    """CPU times of one thing done many times, in microseconds."""
+
+    median: float
+    p99: float
+    slowest: float
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """One game's figures: per CPU second, and a command's share of it in microseconds."""
+    """The figures of one game with one number of seats: what is done per CPU second, and how long one thing takes.
+
+    `games_per_second` is with views and choices, `rules_games_per_second` and `commands_per_second` without. `command`
+    is the time to decide a command and to evolve the state, `choice` that of the policy to choose it from the view.
+    """
 
     game: str
     seats: int
     games: int
     commands: int
     games_per_second: float
+    rules_games_per_second: float
     commands_per_second: float
-    rules_microseconds_per_command: float
+    command: Times
+    choice: Times
 
 
-def play(game: AnyGame, seats: int, number: int) -> Recording:
-    """Play one whole game of random legal commands."""
+class Hot(msgspec.Struct, frozen=True):
+    """A function's share of the time of whole games, 0 to 1, itself and with all it calls; and its calls a command."""
+
+    function: str
+    own: float
+    with_callees: float
+    calls_per_command: float
+
+
+def play(game: AnyGame, seats: int, number: int, *, policy_name: str = "random") -> Recording:
+    """Play one whole game of legal commands."""
     draws = KeyedDraws(match_key(f"bench-{number}", number.to_bytes(32, "big"), [b""] * seats), game.name)
-    choose, rng, commands = policy(game, "random"), Random(number), []
-    state = fold(game, game.initial(seats), game.begin(game.initial(seats), draws, draw_start=False))
+    choose, rng, commands, choosing = policy(game, policy_name), Random(number), [], []
+    state = game.initial(seats)
+    state = fold(game, state, game.begin(state, draws, draw_start=False))
     while acting := game.to_act(state):
-        command = choose(game.view(state, acting[0]), rng)
+        view = game.view(state, acting[0])
+        started = time.process_time_ns()
+        command = choose(view, rng)
+        choosing.append(time.process_time_ns() - started)
         state = fold(game, state, game.decide(state, command, draws))
         commands.append(command)
-    return Recording(draws, seats, tuple(commands))
+    return Recording(draws, seats, tuple(commands), tuple(choosing))
 
 
-def judge_again(game: AnyGame, recordings: Sequence[Recording]) -> None:
-    """Decide and evolve all recorded commands, and nothing else."""
-    for recording in recordings:
-        state = game.initial(recording.seats)
-        state = fold(game, state, game.begin(state, recording.draws, draw_start=False))
-        for command in recording.commands:
-            state = fold(game, state, game.decide(state, command, recording.draws))
+def judge_again(game: AnyGame, recording: Recording) -> Iterator[Any]:
+    """Decide and evolve the recorded commands, and nothing else; yield the state before each and at the end."""
+    state = game.initial(recording.seats)
+    state = fold(game, state, game.begin(state, recording.draws, draw_start=False))
+    yield state
+    for command in recording.commands:
+        state = fold(game, state, game.decide(state, command, recording.draws))
+        yield state
 
 
-def measure(game: AnyGame, seats: int, games: int, *, quiet: bool) -> Figures:
-    """Return the figures of `games` games with `seats` seats."""
-    numbers = track(range(games), f"{game.name}, {seats} seats", console=Console(stderr=True), disable=quiet)
+def played(game: AnyGame, seats: int, limits: Limits) -> Iterator[Recording]:
+    """Play games until one of the limits is reached, one at least."""
+    end = time.process_time() + limits.seconds
+    for number in takewhile(lambda number: not number or time.process_time() < end, range(limits.games)):
+        yield play(game, seats, number, policy_name=limits.policy)
+
+
+def measure(game: AnyGame, seats: int, limits: Limits) -> Figures:
+    """Return the figures of a game with `seats` seats."""
     started = time.process_time()
-    recordings = [play(game, seats, number) for number in numbers]
+    recordings = list(played(game, seats, limits))
     whole = time.process_time() - started
     started = time.process_time()
-    judge_again(game, recordings)
+    commands = sum(sum(1 for _ in judge_again(game, recording)) - 1 for recording in recordings)
     bare = time.process_time() - started
-    commands = sum(len(recording.commands) for recording in recordings)
+    clocks = [[time.process_time_ns() for _ in judge_again(game, recording)] for recording in recordings]
     return Figures(
         game=game.name,
         seats=seats,
-        games=games,
+        games=len(recordings),
         commands=commands,
-        games_per_second=round(games / whole, 1),
+        games_per_second=round(len(recordings) / whole, 1),
+        rules_games_per_second=round(len(recordings) / bare, 1),
         commands_per_second=round(commands / bare),
-        rules_microseconds_per_command=round(1e6 * bare / commands, 1),
+        command=times([after - before for clock in clocks for before, after in pairwise(clock)]),
+        choice=times([nanoseconds for recording in recordings for nanoseconds in recording.choosing]),
     )
 
 
-def profile(run: Callable[[], object]) -> list[tuple[str, float]]:
-    """Return the functions in which `run` spends most of its time, and each one's own share of it, 0 to 1."""
+def times(nanoseconds: Sequence[int]) -> Times:
+    """Return median, 99th percentile and most of CPU times given in ns, two at least."""
+    cuts = quantiles(nanoseconds, n=100, method="inclusive")
+    return Times(*(round(each / 1000, 1) for each in (cuts[49], cuts[98], max(nanoseconds))))
+
+
+def hottest(game: AnyGame, limits: Limits) -> list[Hot]:
+    """Return the functions in which whole games with the most seats spend most of their time."""
     profiler = cProfile.Profile()
-    profiler.runcall(run)
-    entries = sorted(pstats.Stats(profiler).stats.items(), key=lambda item: -item[1][2])  # type: ignore[attr-defined]
-    total = sum(numbers[2] for _, numbers in entries)
-    return [(_place(where), numbers[2] / total) for where, numbers in entries[:HOTTEST]]
+    recordings = profiler.runcall(lambda: list(played(game, max(game.seats), limits)))
+    commands = sum(len(recording.commands) for recording in recordings)
+    stats = pstats.Stats(profiler).stats.items()  # type: ignore[attr-defined]
+    entries = sorted((item for item in stats if item[0][0] != __file__), key=lambda item: -item[1][2])
+    total = sum(own for _, (_, _, own, _, _) in entries)
+    return [
+        Hot(_place(where), round(own / total, 4), round(cumulative / total, 4), round(calls / commands, 2))
+        for where, (_, calls, own, cumulative, _) in entries[:HOTTEST]
+    ]
+
+
+def best(runs: Iterable[Figures]) -> Figures:
+    """Return the best of each figure in several runs of the same: noise only ever makes things slower."""
+    first, *others = runs
+    for other in others:
+        first = msgspec.structs.replace(
+            first,
+            games_per_second=max(first.games_per_second, other.games_per_second),
+            rules_games_per_second=max(first.rules_games_per_second, other.rules_games_per_second),
+            commands_per_second=max(first.commands_per_second, other.commands_per_second),
+            command=_least(first.command, other.command),
+            choice=_least(first.choice, other.choice),
+        )
+    return first
+
+
+def compared(checkout: Path, names: Sequence[str], limits: Limits) -> tuple[list[Figures], list[Figures]]:
+    """Return the figures of this checkout and of another one, measured in turns, each in processes of its own."""
+    here = Path(__file__).parents[2]
+    runs: dict[Path, list[list[Figures]]] = {here: [], checkout: []}
+    for _ in range(ROUNDS):
+        for root, figures in runs.items():
+            figures.append(_measured_in(root, names, limits))
+    ours, theirs = ([best(same) for same in zip(*each, strict=True)] for each in runs.values())
+    return ours, theirs
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure the games and print the figures, then what is hottest."""
+    parser = argparse.ArgumentParser(prog="bench-rules", description="Measure the rules of every game.")
+    names = [game.name for game in GAMES]
+    parser.add_argument("--game", choices=names, help="measure this game only")
+    parser.add_argument("--games", type=int, default=200, help="games with each number of seats (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=3, help="play no longer than this (default: %(default)s)")
+    parser.add_argument("--policy", default="random", help="the policy in every seat (default: %(default)s)")
+    parser.add_argument("--profile", action="store_true", help="also show the ten hottest functions of each game")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with another checkout of the project")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args(argv)
+    limits = Limits(arguments.games, arguments.seconds, arguments.policy)
+    names = [arguments.game] if arguments.game else names
+    theirs: list[Figures] = []
+    if arguments.against:
+        figures, theirs = compared(arguments.against, names, limits)
+    else:
+        figures = _measured(names, limits, quiet=arguments.json)
+    hot = {name: hottest(entry(name).load(), limits) for name in (names if arguments.profile else ())}
+    if arguments.json:
+        shown = {"figures": figures, "against": theirs, "hottest": hot}
+        sys.stdout.write(json.dumps(msgspec.to_builtins(shown)) + "\n")
+    else:
+        _show(figures, theirs, hot)
+
+
+def _measured(names: Iterable[str], limits: Limits, *, quiet: bool) -> list[Figures]:
+    kinds = [(game, seats) for game in (entry(name).load() for name in names) for seats in game.seats]
+    figures = []
+    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as progress:
+        for game, seats in progress.track(kinds, description="Playing"):
+            figures.append(measure(game, seats, limits))
+    return figures
+
+
+def _measured_in(root: Path, names: Sequence[str], limits: Limits) -> list[Figures]:
+    """Return the figures of the games in the checkout `root`, measured by this program in a process of its own."""
+    options = ("--games", str(limits.games), "--seconds", str(limits.seconds), "--policy", limits.policy)
+    figures: list[Figures] = []
+    for name in names:
+        ran = subprocess.run(
+            [sys.executable, "-m", "tests.bench.rules", "--json", "--game", name, *options],
+            cwd=Path(__file__).parents[2],
+            env={"PYTHONPATH": str(root.resolve() / "services")},
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        figures += msgspec.convert(msgspec.json.decode(ran.stdout)["figures"], list[Figures])
+    return figures
+
+
+def _least(one: Times, other: Times) -> Times:
+    return Times(*map(min, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))
 
 
 def _place(where: tuple[str, int, str]) -> str:
@@ -106,41 +252,55 @@ def _place(where: tuple[str, int, str]) -> str:
     return f"{file.rpartition('promontory/')[2]}:{line} {name}" if line else name
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure every game and print the figures, then what is hottest."""
-    parser = argparse.ArgumentParser(prog="bench-rules", description="Measure the rules of every game.")
-    parser.add_argument("--games", type=int, default=200, help="games of each kind (default: %(default)s)")
-    parser.add_argument("--profile", action="store_true", help="also show the ten hottest functions of each game")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args(argv)
-    kinds = [(entry.load(), seats) for entry in GAMES for seats in entry.load().seats]
-    figures = [measure(game, seats, arguments.games, quiet=arguments.json) for game, seats in kinds]
-    hottest = {
-        f"{game.name}, {seats} seats": profile(lambda game=game, seats=seats: [play(game, seats, n) for n in range(20)])
-        for game, seats in (kinds if arguments.profile else [])
-    }
-    if arguments.json:
-        sys.stdout.write(json.dumps({"figures": msgspec.to_builtins(figures), "hottest": hottest}) + "\n")
-    else:
-        _show(figures, hottest)
+_RATES: dict[str, Callable[[Figures], float]] = {
+    "games/s": lambda each: each.games_per_second,
+    "without views": lambda each: each.rules_games_per_second,
+    "commands/s": lambda each: each.commands_per_second,
+}
+_TIMES: dict[str, Callable[[Figures], float]] = {
+    "command": lambda each: each.command.median,
+    "p99": lambda each: each.command.p99,
+    "most": lambda each: each.command.slowest,
+    "choice": lambda each: each.choice.median,
+    "p99 ": lambda each: each.choice.p99,
+    "most ": lambda each: each.choice.slowest,
+}
 
 
-def _show(figures: Sequence[Figures], hottest: dict[str, list[tuple[str, float]]]) -> None:
+def _show(figures: Sequence[Figures], theirs: Sequence[Figures], hot: dict[str, list[Hot]]) -> None:
     console = Console()
-    table = Table(
-        "game", "seats", "games/s", "commands/s (rules only)", "µs a command", "ratio", title="Rules, per CPU second"
-    )
     first = figures[0].commands_per_second
-    for each in figures:
+    rates = _table("Per CPU second: whole games, and commands without views", "seats", "games", *_RATES, "ratio")
+    spans = _table("µs to decide and evolve a command (median), and to choose one", "seats", *_TIMES)
+    for each, other in zip(figures, theirs or repeat(None), strict=False):
         ratio = f"{each.commands_per_second / first:.2f}"
-        numbers = (each.games_per_second, each.commands_per_second, each.rules_microseconds_per_command)
-        table.add_row(each.game, str(each.seats), *map(str, numbers), ratio)
-    console.print(table)
-    for game, places in hottest.items():
-        table = Table("function", "own share", title=f"Hottest in {game}")
-        for place, share in places:
-            table.add_row(place, f"{share:.1%}")
+        rates.add_row(each.game, str(each.seats), str(each.games), *_cells(_RATES, each, other), ratio)
+        spans.add_row(each.game, str(each.seats), *_cells(_TIMES, each, other))
+    console.print(rates, spans)
+    if theirs:
+        console.print(f"In brackets: ratios to the other checkout; the best of {ROUNDS} runs of each.")
+    for game, functions in hot.items():
+        table = _table(f"Hottest in {game}, whole games", "own share", "with callees", "calls a command", of="function")
+        for one in functions:
+            table.add_row(one.function, f"{one.own:.1%}", f"{one.with_callees:.1%}", f"{one.calls_per_command:.2f}")
         console.print(table)
+
+
+def _cells(columns: dict[str, Callable[[Figures], float]], each: Figures, other: Figures | None) -> list[str]:
+    ratios = ["" if other is None else f" ({figure(each) / figure(other):.2f})" for figure in columns.values()]
+    return [f"{_rounded(figure(each))}{ratio}" for figure, ratio in zip(columns.values(), ratios, strict=True)]
+
+
+def _rounded(number: float) -> str:
+    return f"{number:,.1f}" if number < 100 else f"{number:,.0f}"
+
+
+def _table(title: str, *columns: str, of: str = "game") -> Table:
+    table = Table(title=title)
+    table.add_column(of, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
 
 
 if __name__ == "__main__":
