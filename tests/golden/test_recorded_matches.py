@@ -1,0 +1,240 @@
+"""Recorded matches of every game: every later version replays them to the same result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+
+from promontory.codec.registry import codec
+from promontory.eventlog.port import Commit
+from promontory.games.kernel import fold
+from promontory.games.registry import AnyGame, entry
+from promontory.rules import records
+from promontory.rules.audit import audit_file
+from promontory.rules.domain import Result
+from promontory.rules.export import CommitLine
+from promontory.rules.records import MATCH_CLOSED, MATCH_CREATED
+from tests.golden import record
+from tests.golden.recipes import RECIPES
+from tests.golden.record import Key
+
+FILES = {Key(file.parent.name, file.stem): file for file in sorted(record.DIRECTORY.glob("*/*.jsonl"))}
+MAX_BYTES = 150_000
+each_match = pytest.mark.parametrize("key", FILES, ids="/".join)
+each_game = pytest.mark.parametrize("game", RECIPES)
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """What is known of a recorded match; the hash is of its file."""
+
+    reason: str
+    places: tuple[int, ...]
+    scores: tuple[int, ...]
+    sha256: str
+
+
+EXPECTED: Mapping[str, Mapping[str, Expected]] = {
+    "transcontinental": {
+        "no_progress": Expected(
+            "no_progress", (1, 1), (0, 0), "cdf71dc5c8b016bd75843c97adb0a167db5329f86ef990c3773b22ad75361a19"
+        ),
+        "points": Expected(
+            "victory", (1, 2), (102, 92), "57b67c283bde51a6c22123d470ae2f61893035432832b9f3255252d260d4b746"
+        ),
+        "resigned": Expected(
+            "resignation", (1, 2), (20, 34), "0bc6261cef255be6dc40648ae22f3ad46fa2391fe882f7bf2db8d5bc690e4b45"
+        ),
+    },
+    "pacific": {
+        "five_greedy": Expected(
+            "tenth_turn",
+            (1, 3, 5, 4, 2),
+            (131, 120, 107, 112, 125),
+            "5e9bc68e3a8d715d3eb658bbc5b98dabf50eb77f670a0a709d6cad1673800911",
+        ),
+        "five_self_reliant": Expected(
+            "tenth_turn",
+            (1, 5, 2, 3, 4),
+            (25, 2, 18, 15, 12),
+            "5109703490ecd0d548eea39a1dcb8479f72f1b1f05f0a7dcac2da2d5c8de7cb5",
+        ),
+        "five_step_by_step": Expected(
+            "tenth_turn",
+            (4, 5, 2, 3, 1),
+            (9, 3, 18, 15, 23),
+            "6232654a083119b4b329c2a93fbe6dcd8a5ea2768bdbd8d2efb266b61b07bfc3",
+        ),
+        "four_one_resigned": Expected(
+            "tenth_turn",
+            (2, 3, 4, 1),
+            (38, 14, 15, 84),
+            "c704307079c1a2a113fc2783e062ec2bae0035d65bba76b669d4ee0cc2eae355",
+        ),
+        "three_greedy": Expected(
+            "tenth_turn", (2, 2, 1), (60, 60, 63), "fa5d3c17fbf4d437121fe48945d7395212d0248dbede53edd7768b7f380d663e"
+        ),
+        "three_resigned": Expected(
+            "resignation", (2, 1, 3), (0, 0, 2), "9f9d8d88c316940c3f6bf59227ea67454b352fb6ec1dce8d700bf11002aabc05"
+        ),
+        "two_against_house": Expected(
+            "tenth_turn", (2, 1), (37, 65), "3d713b1623f7da902bf502a39e94200881f9022e95116784e559455ff6b6c85d"
+        ),
+        "two_second_thoughts": Expected(
+            "tenth_turn", (2, 1), (29, 35), "ea7611934cd0bc7c3930ab78d033142c1a5be9e93a4a3798e31431471d984130"
+        ),
+    },
+}
+
+
+@cache
+def commits(key: Key) -> Sequence[Commit]:
+    """Return the commits of a match."""
+    lines = FILES[key].read_bytes().splitlines()[1:-1]
+    return [msgspec.json.decode(line, type=CommitLine).commit() for line in lines]
+
+
+@cache
+def replayed(key: Key) -> tuple[AnyGame, Any]:
+    """Return the rules a match is pinned to, and the state to which its events alone lead."""
+    created = records.restore_created(commits(key)[0].events[0])
+    game = entry(key.game).load(rules_version=created.rules_version)
+    stored = [event for commit in commits(key) for event in commit.events]
+    restore = codec(key.game).restore
+    events = [restore(each.type, each.payload) for each in stored if each.type not in {MATCH_CREATED, MATCH_CLOSED}]
+    return game, fold(game, game.initial(len(created.setup.seats)), events)
+
+
+def result(key: Key) -> Result:
+    return records.restore_closed(commits(key)[-1].events[-1]).result
+
+
+def matches_of(game: str) -> list[Key]:
+    return [key for key in FILES if key.game == game]
+
+
+def message_type(game: str, name: str) -> Any:
+    """Return the type of the message called `name` in a game's package."""
+    package = codec(game).messages.DESCRIPTOR
+    return GetMessageClass(package.pool.FindMessageTypeByName(f"{package.package}.{name}"))
+
+
+def kinds_of_events(key: Key) -> set[str]:
+    return {event.type.rpartition(".")[2] for commit in commits(key) for event in commit.events}
+
+
+def commands(key: Key) -> list[Any]:
+    metas = [records.decode_meta(commit.meta) for commit in commits(key)]
+    return [message_type(key.game, "Command").FromString(raw) for meta in metas for raw in meta.commands]
+
+
+@each_match
+def test_a_recorded_match_passes_the_audit(key: Key) -> None:
+    """[fairness 5] Hash chain, seed and commitment, every draw, every decision, every state hash, the outcome."""
+    report, expected = audit_file(FILES[key]), EXPECTED[key.game][key.name]
+    assert (report.cause, report.ok) == (None, True)
+    assert (report.places, report.scores) == (expected.places, expected.scores)
+
+
+@each_match
+def test_a_recorded_match_replays_to_its_recorded_outcome(key: Key) -> None:
+    """From its events alone, by the rules it is pinned to, without a draw or a decision."""
+    game, state = replayed(key)
+    outcome = game.outcome(state)
+    assert outcome is not None
+    assert (outcome.reason, outcome.places, outcome.scores) == (
+        EXPECTED[key.game][key.name].reason,
+        result(key).places,
+        result(key).scores,
+    )
+    assert outcome.resigned is result(key).resigned
+
+
+@each_match
+def test_a_recorded_match_is_as_it_was_recorded(key: Key) -> None:
+    """It is never written again, not even in another form."""
+    raw = FILES[key].read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == EXPECTED[key.game][key.name].sha256
+    assert len(raw) < MAX_BYTES
+
+
+def test_every_recipe_is_recorded_and_known() -> None:
+    """`python -m tests.golden.record` records those that are missing."""
+    expected = {Key(game, name) for game, matches in EXPECTED.items() for name in matches}
+    assert FILES.keys() == set(record.all_keys()) == expected
+
+
+@each_game
+def test_every_kind_of_event_is_recorded(game: str) -> None:
+    """A kind of the game's that is missing could change its meaning unnoticed; so with the platform's own."""
+    kinds = message_type(game, "Event").DESCRIPTOR.oneofs_by_name["kind"].fields
+    wanted = {field.message_type.name for field in kinds}
+    assert set().union(*map(kinds_of_events, matches_of(game))) == wanted | {"MatchCreated", "MatchClosed"}
+
+
+@each_game
+def test_every_kind_of_command_is_recorded(game: str) -> None:
+    """The audit judges them again."""
+    wanted = {field.name for field in message_type(game, "Command").DESCRIPTOR.oneofs_by_name["kind"].fields}
+    assert {command.WhichOneof("kind") for key in matches_of(game) for command in commands(key)} == wanted
+
+
+@each_game
+def test_every_way_to_submit_is_recorded(game: str) -> None:
+    """By each seat, by the service for a house bot, and several commands at once."""
+    everything = [commit for key in matches_of(game) for commit in commits(key)]
+    seats = {str(seat) for seat in range(max(entry(game).load().seats))}
+    assert {commit.command_id.partition(":")[0] for commit in everything} == {"create", "auto"} | seats
+    assert max(len(records.decode_meta(commit.meta).commands) for commit in everything) > 1
+
+
+@each_game
+def test_every_way_to_end_is_recorded(game: str) -> None:
+    """Played out and given up, and with seats that share a place."""
+    results = [result(key) for key in matches_of(game)]
+    assert {each.resigned for each in results} == {True, False}
+    assert any(len(set(each.places)) < len(each.places) for each in results)
+
+
+@each_game
+def test_every_number_of_seats_is_recorded(game: str) -> None:
+    """A number of seats may have rules of its own, as the dummies of Pacific [Pacific 1.5]."""
+    assert {len(result(key).places) for key in matches_of(game)} == set(entry(game).load().seats)
+
+
+def test_every_card_of_pacific_is_executed() -> None:
+    """[Pacific 5.3] What a card does that is missing could change unnoticed."""
+    game, _ = replayed(Key("pacific", "five_greedy"))
+    turns = [past for key in matches_of("pacific") for past in replayed(key)[1].history]
+    executed = {past.card_ids[slot] for past in turns for choice in past.choices for slot in choice.slots}
+    assert set(game.deck.ids) - executed == set()  # type: ignore[attr-defined]
+
+
+def test_every_kind_of_decision_of_pacific_is_answered() -> None:
+    """[Pacific 3.7] A run both by what its factories remove and step by step."""
+    wanted = {field.name for field in message_type("pacific", "Answer").DESCRIPTOR.oneofs_by_name["kind"].fields}
+    given = [command.answer_decision.answer for key in matches_of("pacific") for command in commands(key)]
+    assert {answer.WhichOneof("kind") for answer in given} - {None} == wanted
+
+
+def test_a_match_of_pacific_goes_on_without_the_seat_that_resigned() -> None:
+    """[P-52] The rules answer for it up to the tenth turn."""
+    _, state = replayed(Key("pacific", "four_one_resigned"))
+    assert (state.resigned, state.turn, state.result.reason.value) == ((2,), 10, "tenth_turn")
+
+
+def test_a_recorded_match_is_never_recorded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by name."""
+    monkeypatch.setattr(record, "DIRECTORY", tmp_path)
+    key = Key("transcontinental", "resigned")
+    record.file_of(key).parent.mkdir()
+    record.file_of(key).write_text("as it was")
+    with pytest.raises(FileExistsError):
+        record.main([key])
+    assert record.file_of(key).read_text() == "as it was"
