@@ -110,7 +110,7 @@ def factory_run(question: RunArea, choose: Callable[[TokenChoice, int], Picks]) 
         waiting -= 1
         acted = tokens.factory - waiting - 1
         picks = choose(_removable(question.area, tokens, factories=tokens.factory - 1), acted)
-        removed = Tokens(**{pick.kind.value: pick.n for pick in picks})
+        removed = Tokens(**{pick.kind: pick.n for pick in picks})
         waiting -= max(0, removed.factory - acted)
         tokens -= removed
         removals.append(removed)
@@ -133,7 +133,7 @@ def _run(question: RunArea, prospect: Prospect) -> FactoryRun:
         return _removed(prospect, pick, question.area, fish_stay=question.fish_stay)
 
     def choose(choice: TokenChoice, acted: int) -> Picks:
-        left = Tokens(**{option.kind.value: option.n for option in choice.options})
+        left = Tokens(**{option.kind: option.n for option in choice.options})
         return best_picks(_removable(question.area, left, factories=acted), gain)
 
     return factory_run(question, choose)

@@ -188,7 +188,7 @@ class _Floor(msgspec.Struct, frozen=True):
         kinds = [kind for kind in KINDS if self.tokens.of(kind) > (kind is Kind.FACTORY)]
         for size in range(MOST_REMOVALS + 1):
             for chosen in combinations_with_replacement(kinds, size):
-                removed = Tokens(**{kind.value: chosen.count(kind) for kind in kinds})
+                removed = Tokens(**{kind: chosen.count(kind) for kind in kinds})
                 if all(removed.of(kind) <= self.tokens.of(kind) - (kind is Kind.FACTORY) for kind in kinds):
                     yield removed
 

@@ -14,12 +14,13 @@ from promontory.games.pacific.tokens import Mat, TokenPick
 from promontory.games.pacific.vocabulary import AREAS, Area, Kind, Per
 
 
-def options_in(mat: Mat, areas: Iterable[Area], kinds: Collection[Kind]) -> tuple[TokenPick, ...]:
+def options_in(mat: Mat, areas: Collection[Area], kinds: Collection[Kind]) -> tuple[TokenPick, ...]:
     """Return the tokens of `kinds` in `areas`, in the order of areas, then kinds."""
     return tuple(
         TokenPick(kind, area, number)
-        for area in sorted(areas, key=AREAS.index)
-        for kind, number in mat[area.place].present()
+        for area, tokens in zip(AREAS, mat, strict=True)
+        if area in areas
+        for kind, number in tokens.present()
         if kind in kinds
     )
 

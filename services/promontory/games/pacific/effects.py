@@ -118,7 +118,7 @@ def _do(instruction: Instruction, text: Text) -> None:
             executor.gain(scene.number(amount), GainCause.CARD)
         case Duplicate(word):
             if (area := scene.area(word)) is not None:
-                batch = Tokens(**{kind.value: 1 for kind, _ in scene.at(area).present()})
+                batch = Tokens(**{kind: 1 for kind, _ in scene.at(area).present()})
                 executor.place(area, batch, PlacingSource.DUPLICATE)
         case SkipRun(word):
             if (area := scene.area(word)) is not None:
@@ -129,7 +129,7 @@ def _do(instruction: Instruction, text: Text) -> None:
             for card_id in (card_id for _, card_id in zip(range(n), text.reserved, strict=False)):
                 executor.draw(card_id)
         case NextTurn(effect, amount, n, tokens):
-            brought = None if tokens is None else Tokens(**{kind.value: number for kind, number in tokens.items()})
+            brought = None if tokens is None else Tokens(**tokens)
             executor.arm(Effect(executor.card_id, effect, amount or n or 0, brought))
 
 
@@ -171,7 +171,7 @@ def _place(instruction: Place, text: Text) -> None:
 
 
 def _batch(instruction: Place, scene: Scene) -> Tokens:
-    return Tokens(**{kind.value: scene.number(number) for kind, number in instruction.tokens.items()})
+    return Tokens(**{kind: scene.number(number) for kind, number in instruction.tokens.items()})
 
 
 def _advance(what: Kind, executor: Executor) -> None:
@@ -298,7 +298,7 @@ def _replace(instruction: Replace, text: Text) -> Script:
     scene, kinds = text.scene(), instruction.what
     areas = _taken_from(instruction.at, scene)
     choice = token_choice(options_in(scene.mat, areas, kinds), instruction.count, None)
-    replacement = Tokens(**{kind.value: number for kind, number in instruction.replacement.items()})
+    replacement = Tokens(**instruction.replacement)
     replaced: Sequence[TokenPick] = choice.options
     if choice.maximum and instruction.count == "any":
         question = PickReplacements(choice, replacement)

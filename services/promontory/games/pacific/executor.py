@@ -140,7 +140,7 @@ class Executor:
         """Return what the HQs of `area` add to a batch: each of them one token of each kind new to it [P-21]."""
         kinds = [kind for kind, _ in batch.present()]
         hqs = [hq for hq in self.holdings.hqs if hq.area is area]
-        return Tokens(**{kind.value: sum(kind not in hq.used for hq in hqs) for kind in kinds})
+        return Tokens(**{kind: sum(kind not in hq.used for hq in hqs) for kind in kinds})
 
     def _leaving(self, pick: TokenPick) -> tuple[int, ...]:
         if pick.kind is not Kind.HQ:

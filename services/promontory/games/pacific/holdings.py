@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from typing import get_args
 
@@ -19,7 +18,7 @@ from promontory.games.pacific.events import (
     TokensPlaced,
     TokensRemoved,
 )
-from promontory.games.pacific.tokens import EMPTY_MAT, Effect, Hq, Mat, Paths, Tokens, some
+from promontory.games.pacific.tokens import EMPTY_MAT, Effect, Hq, Mat, Paths, Tokens
 from promontory.games.pacific.vocabulary import KINDS, Area, Kind, PlacingSource
 
 HoldingsEvent = (
@@ -52,12 +51,11 @@ def changed(holdings: Holdings, event: HoldingsEvent) -> Holdings:
         case TokensPlaced():
             return _placed(holdings, event)
         case TokensMoved(_, kind, source, destination, n, _, hq_ids):
-            mat = _with(holdings.mat, source, lambda tokens: tokens - some(kind, n))
-            mat = _with(mat, destination, lambda tokens: tokens + some(kind, n))
+            mat = _with(_with(holdings.mat, source, kind, -n), destination, kind, n)
             hqs = tuple(replace(hq, area=destination) if hq.hq_id in hq_ids else hq for hq in holdings.hqs)
             return replace(holdings, mat=mat, hqs=hqs)
         case TokensRemoved(_, kind, area, n, _, hq_ids):
-            mat = _with(holdings.mat, area, lambda tokens: tokens - some(kind, n))
+            mat = _with(holdings.mat, area, kind, -n)
             return replace(holdings, mat=mat, hqs=tuple(hq for hq in holdings.hqs if hq.hq_id not in hq_ids))
         case PathPlaced(_, arrow):
             return replace(holdings, paths=(*holdings.paths, arrow))
@@ -66,8 +64,7 @@ def changed(holdings: Holdings, event: HoldingsEvent) -> Holdings:
         case EffectArmed(_, effect):
             return replace(holdings, pending=(*holdings.pending, effect))
         case SetupPlaced(_, hotel, factory):
-            mat = _with(holdings.mat, hotel, lambda tokens: tokens + some(Kind.HOTEL))
-            return replace(holdings, mat=_with(mat, factory, lambda tokens: tokens + some(Kind.FACTORY)))
+            return replace(holdings, mat=_with(_with(holdings.mat, hotel, Kind.HOTEL, 1), factory, Kind.FACTORY, 1))
 
 
 def unused(holdings: Holdings) -> Holdings:
@@ -78,13 +75,13 @@ def unused(holdings: Holdings) -> Holdings:
 def _placed(holdings: Holdings, event: TokensPlaced) -> Holdings:
     """Add a batch; HQs of the area that were there before note its kinds, unless HQs placed it [P-21]."""
     area, batch = event.area, event.tokens
-    hqs = holdings.hqs
+    mat, place, hqs = holdings.mat, event.area.place, holdings.hqs
     if event.source is not PlacingSource.HQ:
         hqs = tuple(_noting(hq, batch) if hq.area is area else hq for hq in hqs)
     ids = count(holdings.hqs_placed + 1)
     return replace(
         holdings,
-        mat=_with(holdings.mat, area, lambda tokens: tokens + batch),
+        mat=(*mat[:place], mat[place] + batch, *mat[place + 1 :]),
         hqs=hqs + tuple(Hq(next(ids), area) for _ in range(batch.hq)),
         hqs_placed=holdings.hqs_placed + batch.hq,
     )
@@ -95,6 +92,7 @@ def _noting(hq: Hq, batch: Tokens) -> Hq:
     return replace(hq, used=kinds) if kinds != hq.used else hq
 
 
-def _with(mat: Mat, area: Area, change: Callable[[Tokens], Tokens]) -> Mat:
+def _with(mat: Mat, area: Area, kind: Kind, number: int) -> Mat:
+    """Return `mat` with `number` more tokens of a kind in `area`, or fewer if it is negative."""
     place = area.place
-    return (*mat[:place], change(mat[place]), *mat[place + 1 :])
+    return (*mat[:place], mat[place].plus(kind, number), *mat[place + 1 :])

@@ -68,9 +68,11 @@ class _Run:
     def ports(self) -> Script:
         """Let the Ports fetch, before everything else [P-25]."""
         fetching = self._executor.pending.pop(Kind.PORT, 0)
+        if not fetching:
+            return
         elsewhere = [area for area in AREAS if area is not self._area]
         options = options_in(self._executor.holdings.mat, elsewhere, BASIC_KINDS)
-        if not fetching or not options:
+        if not options:
             return
         choice = token_choice(options, Limit(up_to=fetching), None)
         answer = answer_as(Fetches, (yield Ports(self._area, choice)))
@@ -106,7 +108,7 @@ class _Run:
         trial._all_act(Kind.HATCHERY)
         return RunArea(
             area=self._area,
-            pending=Tokens(**{kind.value: self._waiting(kind) for kind in ACTING}),
+            pending=Tokens(**{kind: self._waiting(kind) for kind in ACTING}),
             removable=tried.tokens(self._area),
             factories=tried.pending[Kind.FACTORY],
             fish_stay=self._fish_stay,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import add, sub
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from promontory.games.pacific.vocabulary import KINDS, Area, Arrow, EffectKind, Kind
 
@@ -33,11 +32,13 @@ class Tokens(msgspec.Struct, frozen=True):
         """The number of tokens of all kinds."""
         return sum(astuple(self))
 
-    def present(self) -> Iterator[tuple[Kind, int]]:
-        """Yield the kinds there are with their numbers, in kind order."""
-        for kind, number in zip(KINDS, astuple(self), strict=True):
-            if number:
-                yield kind, number
+    def present(self) -> list[tuple[Kind, int]]:
+        """Return the kinds there are with their numbers, in kind order."""
+        return [(kind, number) for kind, number in zip(KINDS, astuple(self), strict=True) if number]
+
+    def plus(self, kind: Kind, number: int) -> Tokens:
+        """Return these and `number` more tokens of one kind, or fewer if it is negative."""
+        return replace(self, **{kind: self.of(kind) + number})
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(*map(add, astuple(self), astuple(other)))
@@ -88,4 +89,4 @@ Paths = tuple[Arrow, ...]
 
 def some(kind: Kind, number: int = 1) -> Tokens:
     """Return `number` tokens of one kind."""
-    return Tokens(**{kind.value: number})
+    return Tokens(**{kind: number})
