@@ -46,17 +46,19 @@ HOUSE_FIRST = Setup((HOUSE_SEAT, SeatSetup("ada")))
 
 
 @cache
-def ruleset(game: str = GAME) -> Ruleset:
-    """Return Transcontinental, or another game, as its service loads it."""
-    return load_ruleset(game)
+def ruleset(game: str = GAME, data: tuple[bytes, ...] = ()) -> Ruleset:
+    """Return Transcontinental, or another game, as its service loads it with the operator's files `data`."""
+    return load_ruleset(game, data)
 
 
 class Bench:
     """A referee with a log, which is in memory unless one is given."""
 
-    def __init__(self, log: EventLog | None = None, *, cached: int = 100, game: str = GAME) -> None:
+    def __init__(
+        self, log: EventLog | None = None, *, cached: int = 100, game: str = GAME, data: tuple[bytes, ...] = ()
+    ) -> None:
         self.log = log or MemoryEventLog()
-        self.ruleset = ruleset(game)
+        self.ruleset = ruleset(game, data)
         self.ledger = Ledger(self.ruleset)
         self.matches = Matches(self.log, self.ledger, game=game, cached=cached)
         environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64)
@@ -64,7 +66,7 @@ class Bench:
 
     def replica(self) -> Bench:
         """Return another process's referee on the same log."""
-        return Bench(self.log, game=self.ruleset.game.name)
+        return Bench(self.log, game=self.ruleset.game.name, data=tuple(self.ruleset.files.values()))
 
     async def create(self, setup: Setup = TWO_PLAYERS, *, request_id: str = "creation") -> Match:
         """Return a new match."""

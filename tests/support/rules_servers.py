@@ -47,13 +47,15 @@ class RulesServer(msgspec.Struct):
 
 
 @asynccontextmanager
-async def rules_server(url: str, keys: Keys, *, game: str = GAME, **settings: Any) -> AsyncIterator[RulesServer]:
+async def rules_server(
+    url: str, keys: Keys, *, game: str = GAME, data: tuple[bytes, ...] = (), **settings: Any
+) -> AsyncIterator[RulesServer]:
     """Run a rules service of one game as its process does, with connections of its own to `url`."""
     connections = connect(url)
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(ruleset(game), log, found)
+    service = compose(ruleset(game, data), log, found)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys) as address:
         yield RulesServer(address, service)

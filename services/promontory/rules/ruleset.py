@@ -59,14 +59,22 @@ def load_ruleset(game_name: str, data: Sequence[bytes] = ()) -> Ruleset:
 
     Raises:
         UnknownGameError: there is no such game.
-        ValueError: the current rules cannot read one of the files.
+        ValueError: the current rules cannot read one of the files; the message says which, counted from 1, and why.
     """
     entry = registry.entry(game_name)
     current, *older = entry.rules
-    files = tuple(dict.fromkeys((*data, entry.shipped_data())))
-    games = [current.load(file) for file in files]
-    games += [game for rules in older for game in _readable(rules, files)]
-    return Ruleset(entry.code, codec(game_name), tuple(games), {hashlib.sha256(file).digest(): file for file in files})
+    games = {file: _loaded(current, file, f"data file {n} of {game_name}") for n, file in enumerate(data, start=1)}
+    shipped = entry.shipped_data()
+    games.setdefault(shipped, current.load(shipped))
+    all_games = (*games.values(), *(game for rules in older for game in _readable(rules, games)))
+    return Ruleset(entry.code, codec(game_name), all_games, {hashlib.sha256(file).digest(): file for file in games})
+
+
+def _loaded(rules: Rules, file: bytes, called: str) -> AnyGame:
+    try:
+        return rules.load(file)
+    except ValueError as error:
+        raise ValueError(f"{called}: {error}") from error
 
 
 def _readable(rules: Rules, files: Iterable[bytes]) -> Iterator[AnyGame]:

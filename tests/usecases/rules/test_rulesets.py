@@ -1,0 +1,117 @@
+"""A game with data of the operator's own: which new matches are played with, and which stay known."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from promontory.games import registry
+from promontory.games.pacific.cards import shipped_deck
+from promontory.games.registry import GAMES, GameEntry
+from promontory.rules.main import data_files
+from promontory.rules.ruleset import load_ruleset
+from promontory.runtime.errors import Refusal
+from promontory.runtime.settings import RulesSettings
+from tests.support.own_decks import faulty_deck, level_deck, own_deck
+
+OWN, LEVEL, SHIPPED = own_deck(), level_deck(), shipped_deck()
+
+
+def digest(file: bytes) -> bytes:
+    return hashlib.sha256(file).digest()
+
+
+def hashes(data: Sequence[bytes]) -> list[bytes]:
+    """Return the hashes of the data that Pacific is refereed with, that of new matches first."""
+    return [game.data_hash for game in load_ruleset("pacific", data).games]
+
+
+@pytest.mark.parametrize("entry", GAMES, ids=lambda entry: entry.name)
+def test_without_files_of_the_operator_s_own_the_shipped_one_is_played_with(entry: GameEntry) -> None:
+    ruleset = load_ruleset(entry.name)
+    assert (ruleset.game.data_hash, ruleset.game.rules_version) == (
+        digest(entry.shipped_data()),
+        entry.rules[0].version,
+    )
+    assert dict(ruleset.files) == {digest(entry.shipped_data()): entry.shipped_data()}
+
+
+@pytest.mark.parametrize(
+    ("data", "known"),
+    [
+        ([OWN], [OWN, SHIPPED]),
+        ([OWN, LEVEL], [OWN, LEVEL, SHIPPED]),
+        ([LEVEL, OWN], [LEVEL, OWN, SHIPPED]),
+        ([OWN, OWN, LEVEL, OWN], [OWN, LEVEL, SHIPPED]),
+        ([SHIPPED, OWN], [SHIPPED, OWN]),
+        ([OWN, SHIPPED, LEVEL], [OWN, SHIPPED, LEVEL]),
+    ],
+    ids=["one", "two", "two the other way", "repeated", "the shipped one first", "the shipped one between"],
+)
+def test_new_matches_get_the_first_file_and_each_file_is_known_once(
+    data: Sequence[bytes], known: Sequence[bytes]
+) -> None:
+    """The shipped file comes last, unless the operator places it."""
+    ruleset = load_ruleset("pacific", data)
+    assert hashes(data) == [digest(file) for file in known]
+    assert ruleset.game is ruleset.games[0]
+    assert dict(ruleset.files) == {digest(file): file for file in known}
+
+
+@pytest.mark.parametrize("file", [OWN, LEVEL, SHIPPED], ids=["own", "level", "shipped"])
+def test_a_match_is_judged_with_the_data_that_it_is_pinned_to(file: bytes) -> None:
+    ruleset = load_ruleset("pacific", [OWN, LEVEL])
+    assert ruleset.pinned("pacific/1", digest(file)).data_hash == digest(file)
+    assert ruleset.data(digest(file)) == file
+
+
+@pytest.mark.parametrize(("version", "file"), [("pacific/1", LEVEL), ("pacific/9", OWN), ("transcontinental/1", OWN)])
+def test_rules_or_data_that_are_not_there_are_refused_by_name(version: str, file: bytes) -> None:
+    """[RULES_VERSION_UNKNOWN] The metadata says which are missing."""
+    with pytest.raises(Refusal) as refused:
+        load_ruleset("pacific", [OWN]).pinned(version, digest(file))
+    assert refused.value.reason == "RULES_VERSION_UNKNOWN"
+    assert refused.value.metadata == {"rulesVersion": version, "dataHash": digest(file).hex()}
+
+
+def test_data_that_is_not_there_is_refused_by_name() -> None:
+    """[RULES_VERSION_UNKNOWN] As `GetGameData` refuses it."""
+    with pytest.raises(Refusal) as refused:
+        load_ruleset("pacific").data(digest(OWN))
+    assert (refused.value.reason, refused.value.metadata["dataHash"]) == ("RULES_VERSION_UNKNOWN", digest(OWN).hex())
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([faulty_deck()], "data file 1 of pacific: card 2 (disperse): it has no colour"),
+        ([OWN, OWN, faulty_deck()], "data file 3 of pacific: card 2 (disperse): it has no colour"),
+        ([b""], "data file 1 of pacific: deck file: Input data was truncated"),
+        ([registry.entry("transcontinental").shipped_data()], "data file 1 of pacific: deck file: "),
+    ],
+    ids=["faulty", "the third", "empty", "another game's"],
+)
+def test_a_malformed_file_is_refused_with_its_number_the_card_and_the_reason(
+    data: Sequence[bytes], problem: str
+) -> None:
+    """[Pacific 3.9] None of the files is left out in silence."""
+    with pytest.raises(ValueError, match="data file") as refused:
+        load_ruleset("pacific", data)
+    assert str(refused.value).startswith(problem)
+
+
+def test_the_setting_names_files_in_their_order(tmp_path: Path) -> None:
+    """[PROMONTORY_DATA_FILES] Blanks and empty places do not matter."""
+    own, level = tmp_path / "own.json", tmp_path / "level.json"
+    own.write_bytes(OWN)
+    level.write_bytes(LEVEL)
+    assert data_files(RulesSettings(data_files=f" {level}, {own} ,")) == [LEVEL, OWN]
+    assert data_files(RulesSettings()) == []
+
+
+def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.json"):
+        data_files(RulesSettings(data_files=f"{tmp_path / 'nowhere.json'}"))
