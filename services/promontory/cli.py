@@ -272,6 +272,7 @@ def _audit(commands: Parsers) -> None:
     audit.add_argument(
         "--game-data",
         action="append",
+        type=_game_file,
         default=[],
         metavar="GAME=FILE",
         help="cards or tiles that matches were played with instead of the shipped ones; may be repeated",
@@ -292,14 +293,24 @@ def _run_audit(arguments: argparse.Namespace) -> int:
     return 0 if all(report.ok for report in reports.values()) else 1
 
 
-def _game_data(pairs: Sequence[str]) -> dict[str, list[bytes]]:
-    """Return the contents of the files in `pairs`, each GAME=FILE, by game."""
+def _game_file(text: str) -> tuple[str, Path]:
+    """Return the game and the file that GAME=FILE names."""
     from promontory.games import registry
 
+    game, _, file = text.partition("=")
+    if not game or not file:
+        raise argparse.ArgumentTypeError(f"must be GAME=FILE, not {text!r}")
+    try:
+        return registry.entry(game).name, Path(file)
+    except registry.UnknownGameError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _game_data(pairs: Sequence[tuple[str, Path]]) -> dict[str, list[bytes]]:
+    """Return the contents of the files in `pairs` by game."""
     found: dict[str, list[bytes]] = {}
-    for pair in pairs:
-        game, _, path = pair.partition("=")
-        found.setdefault(registry.entry(game).name, []).append(Path(path).read_bytes())
+    for game, file in pairs:
+        found.setdefault(game, []).append(file.read_bytes())
     return found
 
 

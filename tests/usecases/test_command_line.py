@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +13,19 @@ import jwt
 import pytest
 
 from promontory import __version__
+from promontory.bots.pacific import play_at_random
 from promontory.cli import main, parser
 from promontory.local.keys import KeyRing
+from promontory.rules.domain import SeatSetup, Setup
+from promontory.rules.export import audit_lines
 from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
 from tests.golden.record import DIRECTORY
+from tests.support.own_decks import faulty_deck, own_deck
+from tests.support.refereeing import Bench
 
 Output = pytest.CaptureFixture[str]
-MATCH = DIRECTORY / "resigned.jsonl"
+MATCHES = sorted(DIRECTORY.glob("*/*.jsonl"))
+MATCH = DIRECTORY / "transcontinental" / "resigned.jsonl"
 
 
 def commands(of: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -100,9 +108,9 @@ def test_the_version_is_told(capsys: Output) -> None:
 
 def test_an_exported_match_is_audited(capsys: Output) -> None:
     """In words, and one line for each file."""
-    assert run("audit", *map(str, sorted(DIRECTORY.glob("*.jsonl")))) == 0
+    assert run("audit", *map(str, MATCHES)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == list(map(str, sorted(DIRECTORY.glob("*.jsonl"))))
+    assert [line.partition(":")[0] for line in lines] == list(map(str, MATCHES))
     assert all("all right" in line for line in lines)
 
 
@@ -136,6 +144,65 @@ def test_an_audit_is_told_as_json(spoiled: Path, capsys: Output) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: Output) -> None:
     assert run("audit", str(tmp_path / "nowhere.jsonl")) == 1
     assert "nowhere.jsonl" in capsys.readouterr().err
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with a match of Pacific, and the deck it was played with."""
+    deck = tmp_path / "deck.json"
+    deck.write_bytes(own_deck())
+    (tmp_path / "match.jsonl").write_bytes(asyncio.run(_played_with(deck.read_bytes())))
+    return tmp_path
+
+
+async def _played_with(deck: bytes) -> bytes:
+    bench = Bench(game="pacific", data=(deck,))
+    setup = Setup(tuple(map(SeatSetup, ("ada", "ben", "eve"))))
+    match = await bench.play(await bench.create(setup), choose=play_at_random)
+    return b"".join(audit_lines(match.match_id, await bench.log.read(match.match_id)))
+
+
+def test_a_match_with_an_own_deck_is_audited_with_that_deck(own: Path, capsys: Output) -> None:
+    """[README] Matches with the shipped cards and tiles, and with other own ones, are audited along with it."""
+    (own / "other.json").write_bytes(own_deck("Another"))
+    options = ("--game-data", f"pacific={own / 'other.json'}", "--game-data", f"pacific={own / 'deck.json'}")
+    assert run("audit", *options, str(own / "match.jsonl"), str(MATCH)) == 0
+    assert capsys.readouterr().out.count("all right") == 2
+
+
+def test_without_its_deck_the_audit_says_which_one_is_missing(own: Path, capsys: Output) -> None:
+    assert run("audit", str(own / "match.jsonl")) == 1
+    told = capsys.readouterr().out
+    digest = hashlib.sha256(own_deck()).hexdigest()
+    assert f"cannot be judged: it is played with data whose SHA-256 is {digest}; name that file:" in told
+    assert told.endswith("--game-data pacific=FILE\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("pacific", "must be GAME=FILE, not 'pacific'"),
+        ("pacific=", "must be GAME=FILE, not 'pacific='"),
+        ("=deck.json", "must be GAME=FILE, not '=deck.json'"),
+        ("chess=deck.json", "no game 'chess'; there are: transcontinental, pacific"),
+    ],
+)
+def test_game_data_that_names_no_game_or_no_file_is_wrong_usage(given: str, problem: str, capsys: Output) -> None:
+    assert run("audit", "--game-data", given, str(MATCH)) == 2
+    assert f"argument --game-data: {problem}" in capsys.readouterr().err
+
+
+def test_game_data_that_is_not_there_is_named(tmp_path: Path, capsys: Output) -> None:
+    file = tmp_path / "nowhere.json"
+    assert run("audit", "--game-data", f"pacific={file}", str(MATCH)) == 1
+    assert capsys.readouterr().err == f"promontory: {file}: No such file or directory\n"
+
+
+def test_game_data_that_is_malformed_is_named_with_the_reason(tmp_path: Path, capsys: Output) -> None:
+    (tmp_path / "faulty.json").write_bytes(faulty_deck())
+    assert run("audit", "--game-data", f"pacific={tmp_path / 'faulty.json'}", str(MATCH)) == 1
+    fault = "data file 1 of pacific: card 2 (disperse): it has no colour"
+    assert capsys.readouterr().err == f"promontory: {fault}\n"
 
 
 def test_the_arena_measures_policies(capsys: Output) -> None:

@@ -16,6 +16,7 @@ from promontory.codec.port import Undecodable
 from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.games import registry
 from promontory.games.kernel import Rejected, Seat
+from promontory.games.registry import AnyGame
 from promontory.rules import records
 from promontory.rules.domain import CommitMeta, Happening, Match, begin, judge
 from promontory.rules.draws import draws_of
@@ -31,7 +32,8 @@ class AuditReport(msgspec.Struct, frozen=True):
     """What an audit found.
 
     `version` is the first commit that is wrong (0: the file itself) and `cause` what is wrong with it; both are None
-    if nothing is. What could not be read stays empty.
+    if nothing is. `undecided` if the match may be right, but is played by rules or with data that the audit lacks:
+    `cause` names them. What could not be read stays empty.
     """
 
     ok: bool
@@ -45,6 +47,7 @@ class AuditReport(msgspec.Struct, frozen=True):
     scores: tuple[int, ...] = ()
     version: int | None = None
     cause: str | None = None
+    undecided: bool = False
 
     def sentence(self) -> str:
         """Return the finding in one sentence."""
@@ -53,6 +56,8 @@ class AuditReport(msgspec.Struct, frozen=True):
             return f"match {self.match_id}: {self.commits} commits, all right ({ranking})"
         where = f"commit {self.version}" if self.version else "the file"
         of_match = f"match {self.match_id}: " if self.match_id else ""
+        if self.undecided:
+            return f"{of_match}cannot be judged: {self.cause}"
         return f"{of_match}{where} is wrong: {self.cause}"
 
 
@@ -62,6 +67,10 @@ class _Wrong(Exception):
     def __init__(self, version: int, cause: str) -> None:
         super().__init__(cause)
         self.version, self.cause = version, cause
+
+
+class _Undecided(_Wrong):
+    """The match cannot be judged with the rules and the data at hand."""
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -97,7 +106,10 @@ def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:
     try:
         match = _replayed(file, rulesets)
     except _Wrong as wrong:
-        return AuditReport(ok=False, match_id=file.match_id, version=wrong.version, cause=wrong.cause)
+        undecided = isinstance(wrong, _Undecided)
+        return AuditReport(
+            ok=False, match_id=file.match_id, version=wrong.version, cause=wrong.cause, undecided=undecided
+        )
     return _report(match)
 
 
@@ -201,19 +213,28 @@ def _before_all(file: _File, ruleset: Ruleset, seed: bytes) -> Match:
     first = file.commits[0]
     try:
         created = records.restore_created(first.events[0])
-        game = ruleset.pinned(created.rules_version, created.data_hash)
+        if (created.match_id, created.game) != (file.match_id, ruleset.game.name):
+            raise _Wrong(1, "it creates another match")
+        game = _pinned(ruleset, created)
         now_ms = records.decode_meta(first.meta).recorded_at_ms
         sealed = Seed(seed, created.sealed_seed)
         match = new_match(game, file.match_id, created.setup, seed=sealed, now_ms=now_ms)
     except (Undecodable, ValueError) as error:
         raise _Wrong(1, str(error)) from error
-    except Refusal as refusal:
-        raise _Wrong(1, refusal.message) from refusal
-    if created.match_id != file.match_id or created.game != game.name:
-        raise _Wrong(1, "it creates another match")
     if created.commitment != match.commitment:
         raise _Wrong(1, "its commitment is not that of the published seed")
     return match
+
+
+def _pinned(ruleset: Ruleset, created: records.Created) -> AnyGame:
+    try:
+        return ruleset.pinned(created.rules_version, created.data_hash)
+    except Refusal as refusal:
+        name, data_hash = ruleset.game.name, created.data_hash.hex()
+        lacking = f"it is played by the rules {created.rules_version}, which this version does not have"
+        if created.data_hash not in ruleset.files:
+            lacking = f"it is played with data whose SHA-256 is {data_hash}; name that file: --game-data {name}=FILE"
+        raise _Undecided(1, lacking) from refusal
 
 
 class _Referee:

@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.api.transcontinental.v1 import events_pb2
+from promontory.bots.pacific import play_at_random
 from promontory.codec.stored import canonical
 from promontory.eventlog.port import GENESIS, Commit, StoredEvent, chain
 from promontory.games.transcontinental.commands import EndWork, Resign
@@ -23,6 +24,7 @@ from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, audit_file, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.export import audit_lines, chunks
+from tests.support.own_decks import own_deck
 from tests.support.refereeing import HOUSE_FIRST, RELAY, Bench, ruleset
 from tests.support.transcontinental import seeded
 
@@ -279,9 +281,8 @@ def test_a_match_with_unknown_rules_is_not_judged() -> None:
     created = records.restore_created(played()[0].events[0])
     event = records.store_created(replace(created, rules_version="transcontinental/0"))
     report = forged(0, events=(event, *played()[0].events[1:]))
-    assert report.version == 1
-    assert report.cause is not None
-    assert "transcontinental/0" in report.cause
+    cause = "it is played by the rules transcontinental/0, which this version does not have"
+    assert (report.ok, report.undecided, report.version, report.cause) == (False, True, 1, cause)
 
 
 def test_a_match_of_no_known_game_is_not_judged() -> None:
@@ -300,3 +301,41 @@ def test_an_audit_changes_nothing_and_says_the_same_again() -> None:
     assert audit(FILE, RULESETS) == audit(FILE, RULESETS)
     assert msgspec.json.decode(msgspec.json.encode(audit(FILE, RULESETS)), type=AuditReport).ok
     assert ruleset().game.name == audit(FILE, RULESETS).game
+
+
+@cache
+def played_with_an_own_deck() -> bytes:
+    """Return the file of a match of Pacific for three whose deck is an operator's own."""
+
+    async def play() -> list[Commit]:
+        bench = Bench(game="pacific", data=(own_deck(),))
+        setup = Setup(tuple(map(SeatSetup, ("ada", "ben", "eve"))))
+        match = await bench.play(await bench.create(setup), choose=play_at_random)
+        return list(await bench.log.read(match.match_id))
+
+    return file_of(asyncio.run(play()))
+
+
+def test_a_match_with_an_own_deck_is_judged_by_that_deck() -> None:
+    """Other files of the operator's do no harm."""
+    rulesets = shipped_rulesets({"pacific": [own_deck("Another"), own_deck()]})
+    report = audit(played_with_an_own_deck(), rulesets)
+    assert (report.ok, report.undecided, report.cause) == (True, False, None)
+    assert audit(FILE, rulesets).ok
+
+
+def test_a_match_whose_deck_is_not_there_cannot_be_judged() -> None:
+    """Neither right nor wrong: the report tells which data is missing, and how to give it."""
+    report = audit(played_with_an_own_deck(), shipped_rulesets({"pacific": [own_deck("Another")]}))
+    data_hash = hashlib.sha256(own_deck()).hexdigest()
+    cause = f"it is played with data whose SHA-256 is {data_hash}; name that file: --game-data pacific=FILE"
+    assert (report.ok, report.undecided, report.version, report.cause) == (False, True, 1, cause)
+    assert report.sentence() == f"match {report.match_id}: cannot be judged: {cause}"
+
+
+def test_a_file_that_creates_another_match_is_wrong_whatever_it_is_played_with() -> None:
+    """No missing data excuses it."""
+    created = records.restore_created(played()[0].events[0])
+    event = records.store_created(replace(created, game="pacific", data_hash=bytes(32)))
+    report = forged(0, events=(event, *played()[0].events[1:]))
+    assert (report.undecided, report.cause) == (False, "it creates another match")
