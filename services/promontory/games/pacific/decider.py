@@ -22,7 +22,7 @@ from promontory.games.pacific.events import (
     SeatResigned,
 )
 from promontory.games.pacific.legal import LegalCommands, legal_commands
-from promontory.games.pacific.phases import asked, slot_choice, waited_for
+from promontory.games.pacific.phases import is_asked, slot_choice, waited_for
 from promontory.games.pacific.state import HAND_SIZE, Player, State, evolve
 from promontory.games.pacific.turns import Course, default_command, game_over
 from promontory.games.pacific.view import GameView, is_foreseeable, redacted, view_of
@@ -156,7 +156,7 @@ class Pacific:
             return
         if state.phase not in phases:
             raise Rejected("WRONG_PHASE", rule="Pacific 2.1", phase=state.phase.value)
-        if command.seat not in asked(state):
+        if not is_asked(state, command.seat):
             raise Rejected("NOT_YOUR_DECISION", rule="Pacific 2.1")
         _check_content(state, command)
 

@@ -11,7 +11,7 @@ from promontory.games.kernel import Seat
 from promontory.games.pacific.answers import all_answers
 from promontory.games.pacific.commands import AnswerDecision, Choose, Command, PutOut, SetupPlace
 from promontory.games.pacific.decisions import Decision
-from promontory.games.pacific.phases import SlotChoice, asked, slot_choice
+from promontory.games.pacific.phases import SlotChoice, is_asked, slot_choice
 from promontory.games.pacific.state import State
 from promontory.games.pacific.vocabulary import AREAS, Area, Phase
 
@@ -40,7 +40,7 @@ def legal_commands(state: State, seat: Seat) -> LegalCommands:
     if state.phase is Phase.OVER or seat in state.resigned:
         return LegalCommands()
     player = state.players[seat]
-    puts_out = state.phase in {Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE} and seat in asked(state)
+    puts_out = state.phase in {Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE} and is_asked(state, seat)
     return LegalCommands(
         setup_areas=AREAS if state.phase is Phase.SETUP_PLACE else (),
         put_out_card_ids=player.holdings.hand if puts_out else (),

@@ -26,12 +26,28 @@ class SlotChoice(msgspec.Struct, frozen=True):
 
 def asked(state: State) -> tuple[Seat, ...]:
     """Return the seats that have something to answer in the phase, whether they have answered or not."""
-    return tuple(seat for seat, player in enumerate(state.players) if _is_asked(state.phase, player))
+    return tuple([seat for seat in range(len(state.players)) if is_asked(state, seat)])
+
+
+def is_asked(state: State, seat: Seat) -> bool:
+    """Tell whether `seat` has something to answer in the phase, whether it has answered or not."""
+    player = state.players[seat]
+    match state.phase:
+        case Phase.PUT_OUT_FIRST:
+            return not player.has(EffectKind.LATE_PUT_OUT)
+        case Phase.PUT_OUT_LATE:
+            return player.has(EffectKind.LATE_PUT_OUT)
+        case Phase.EXECUTE:
+            return player.execution is not None and player.execution.decision is not None
+        case Phase.OVER:
+            return False
+        case _:
+            return True
 
 
 def waited_for(state: State) -> tuple[Seat, ...]:
     """Return the seats whose answers are missing, ascending."""
-    return tuple(seat for seat in asked(state) if not is_ready(state.players[seat]))
+    return tuple([seat for seat, player in enumerate(state.players) if not is_ready(player) and is_asked(state, seat)])
 
 
 def is_ready(player: Player) -> bool:
@@ -46,17 +62,3 @@ def slot_choice(state: State, seat: Seat) -> SlotChoice:
     extra = sum(effect.amount for effect in player.active if effect.kind is EffectKind.EXTRA_CARD)
     required = seat if player.has(EffectKind.OWN_CARD_ONLY) else None
     return SlotChoice(slots, min(1 + extra, len(slots)), required)
-
-
-def _is_asked(phase: Phase, player: Player) -> bool:
-    match phase:
-        case Phase.PUT_OUT_FIRST:
-            return not player.has(EffectKind.LATE_PUT_OUT)
-        case Phase.PUT_OUT_LATE:
-            return player.has(EffectKind.LATE_PUT_OUT)
-        case Phase.EXECUTE:
-            return player.execution is not None and player.execution.decision is not None
-        case Phase.OVER:
-            return False
-        case _:
-            return True

@@ -91,7 +91,7 @@ class Player(msgspec.Struct, frozen=True):
 
     def has(self, kind: EffectKind) -> bool:
         """Tell whether an effect of `kind` works for the player this turn."""
-        return any(effect.kind is kind for effect in self.active)
+        return kind in [effect.kind for effect in self.active]
 
 
 class PastTurn(msgspec.Struct, frozen=True):
