@@ -132,12 +132,18 @@ class State(msgspec.Struct, frozen=True):
         return len(self.players) + (DUMMIES if len(self.players) == 2 else 0)
 
 
+def with_player(state: State, seat: Seat, **changes: Any) -> State:
+    """Return `state` after `changes` to the player in `seat`."""
+    player = replace(state.players[seat], **changes)
+    return replace(state, players=(*state.players[:seat], player, *state.players[seat + 1 :]))
+
+
 def evolve(state: State, event: Event) -> State:
     """Return `state` after `event`."""
     if isinstance(event, SetupPlaced):
-        return _with(state, event.seat, setup=None, holdings=changed(state.players[event.seat].holdings, event))
+        return with_player(state, event.seat, setup=None, holdings=changed(state.players[event.seat].holdings, event))
     if isinstance(event, HOLDINGS_EVENTS):
-        return _with(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
+        return with_player(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
     match event:
         case PhaseStarted(turn, phase):
             table = state.table if turn == state.turn else ("",) * state.slots
@@ -168,32 +174,27 @@ def _after_act(state: State, event: Event) -> State:
     match event:
         case HandDealt(seat, count, card_ids):
             dealt = replace(state.players[seat].holdings, hand=card_ids)
-            return replace(_with(state, seat, holdings=dealt), deck=state.deck[count:])
+            return replace(with_player(state, seat, holdings=dealt), deck=state.deck[count:])
         case SetupChosen(int() as seat, Area() as hotel, Area() as factory):
-            return _with(state, seat, setup=Setup(hotel, factory))
+            return with_player(state, seat, setup=Setup(hotel, factory))
         case CardPutOut(int() as seat, card_id):
-            return _with(state, seat, put_out_card_id=card_id)
+            return with_player(state, seat, put_out_card_id=card_id)
         case SlotsChosen(int() as seat, slots):
-            return _with(state, seat, slots=slots)
+            return with_player(state, seat, slots=slots)
         case ExplicitRunsSet(seat, on):
-            return _with(state, seat, explicit_runs=on)
+            return with_player(state, seat, explicit_runs=on)
         case DecisionOpened(seat, decision):
             opened = _executing(state.players[seat], decision=decision)
-            return _with(state, seat, decisions=opened.decisions + 1, execution=opened.execution)
+            return with_player(state, seat, decisions=opened.decisions + 1, execution=opened.execution)
         case DecisionAnswered(seat, _, answer):
             player = state.players[seat]
             given = () if player.execution is None else player.execution.given
             given = (*given, Given(answer, player.explicit_runs))
-            return _with(state, seat, execution=_executing(player, decision=None, given=given).execution)
+            return with_player(state, seat, execution=_executing(player, decision=None, given=given).execution)
         case ExecutionDone(seat):
-            return _with(state, seat, execution=_executing(state.players[seat], done=True).execution)
+            return with_player(state, seat, execution=_executing(state.players[seat], done=True).execution)
         case _:
             return state
-
-
-def _with(state: State, seat: Seat, **changes: Any) -> State:
-    player = replace(state.players[seat], **changes)
-    return replace(state, players=(*state.players[:seat], player, *state.players[seat + 1 :]))
 
 
 def _executing(player: Player, **changes: Any) -> Player:
@@ -206,7 +207,7 @@ def _revealed(state: State, cards: Iterable[SeatCard]) -> State:
         table[card.seat] = card.card_id
         holdings = state.players[card.seat].holdings
         hand = tuple(card_id for card_id in holdings.hand if card_id != card.card_id)
-        state = _with(state, card.seat, put_out_card_id="", holdings=replace(holdings, hand=hand))
+        state = with_player(state, card.seat, put_out_card_id="", holdings=replace(holdings, hand=hand))
     return replace(state, table=tuple(table))
 
 
@@ -223,7 +224,7 @@ def _chosen(state: State, event: ChoicesRevealed) -> State:
             start=start,
             explicit_runs=player.explicit_runs,
         )
-        state = _with(state, choice.seat, slots=(), holdings=start, execution=execution)
+        state = with_player(state, choice.seat, slots=(), holdings=start, execution=execution)
     return replace(state, deck=state.deck[sum(one.count for one in event.reservations) :])
 
 
@@ -235,6 +236,6 @@ def _ended(state: State, event: TurnEnded) -> State:
     )
     for seat, player in enumerate(state.players):
         active = tuple(one.effect for one in event.effects if one.seat == seat)
-        state = _with(state, seat, active=active, execution=None, holdings=replace(player.holdings, pending=()))
+        state = with_player(state, seat, active=active, execution=None, holdings=replace(player.holdings, pending=()))
     past = PastTurn(event.turn, state.table, choices)
     return replace(state, table=(), history=(*state.history, past))

@@ -33,7 +33,7 @@ from promontory.games.pacific.events import (
 )
 from promontory.games.pacific.execution import proceed
 from promontory.games.pacific.phases import asked, is_ready, slot_choice, waited_for
-from promontory.games.pacific.state import DUMMIES, TURNS, Execution, Given, State, evolve
+from promontory.games.pacific.state import DUMMIES, TURNS, Execution, Given, State, evolve, with_player
 from promontory.games.pacific.vocabulary import AREAS, EffectKind, EndReason, Phase
 
 
@@ -144,9 +144,11 @@ class Course:
         )
 
     def _proceed(self, seat: Seat, execution: Execution, *before: Event) -> None:
-        events, decision, _ = proceed(self._deck, seat, self.state.players[seat], execution)
-        after = ExecutionDone(seat) if decision is None else DecisionOpened(seat, decision)
-        self.happen(*before, *events, after)
+        events, decision, holdings = proceed(self._deck, seat, self.state.players[seat], execution)
+        self.happen(*before)
+        self.events.extend(events)  # they change holdings only, to what is known already
+        self.state = with_player(self.state, seat, holdings=holdings)
+        self.happen(ExecutionDone(seat) if decision is None else DecisionOpened(seat, decision))
 
     def _end_turn(self) -> None:
         state = self.state
