@@ -65,7 +65,7 @@ class Players(_Part, frozen=True):
 class Terrain(_Part, frozen=True):
     """A kind of terrain: `cost` dollars for a simple die [R-33]; `sign` stands for it in rows of tiles."""
 
-    sign: Annotated[str, msgspec.Meta(min_length=1, max_length=1)]
+    sign: Annotated[str, msgspec.Meta(pattern=r"^\S$")]
     name: _Name
     cost: _Count
     station_allowed: bool

@@ -56,7 +56,8 @@ def check_tile(components: Components, layout: Layout, laid: LaidTile) -> None:
         overlapped = layout[contacts.index(None)].tile_id
         raise Rejected("OVERLAP", rule="Railroad Dice 2 1.2", overlappedTileId=overlapped)
     if not _is_enough(components, contacts):
-        raise Rejected("TOO_LITTLE_CONTACT", rule="R-1", contact=sum(filter(None, contacts)))
+        needed = components.layouts.min_total_contact
+        raise Rejected("TOO_LITTLE_CONTACT", rule="R-1", contact=sum(filter(None, contacts)), needed=needed)
 
 
 def _contacts(components: Components, layout: Layout, square: Square) -> list[int | None]:

@@ -11,13 +11,18 @@ from promontory.games.railroad_dice_2.vocabulary import Square
 
 
 def check_home(components: Components, board: Board, square: Square) -> None:
-    """Raise `Rejected` unless a home may stand on `square`: OFF_MAP, TILE_EDGE, WATER, TILE_TAKEN, in this order."""
+    """Raise `Rejected` unless a home may stand on `square`.
+
+    In this order: OFF_MAP, TILE_EDGE, WATER, TILE_TAKEN. Where the component file lets homes share a tile,
+    STATION_SQUARE takes the place of the last one.
+    """
     _check_ground(components, board, square)
     tile_id = board.plan.tile_at(square) or ""
-    if components.stations.one_home_per_tile and any(
-        station.owner is not None for station in board.stations_on(tile_id)
-    ):
+    is_taken = any(station.owner is not None for station in board.stations_on(tile_id))
+    if is_taken and components.stations.one_home_per_tile:
         raise Rejected("TILE_TAKEN", rule="R-5", x=square.x, y=square.y, tileId=tile_id)
+    if board.station_at(square):
+        raise Rejected("STATION_SQUARE", rule="Railroad Dice 2 3.3", x=square.x, y=square.y)
 
 
 def check_gray(components: Components, board: Board, square: Square) -> None:
