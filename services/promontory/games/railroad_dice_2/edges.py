@@ -19,6 +19,7 @@ EDGES: tuple[Edge, ...] = (NORTH, EAST, SOUTH, WEST)
 EDGE_NAMES = "NESW"
 PAIRS: tuple[Pair, ...] = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 ALL_TRACKS: Tracks = (1 << len(PAIRS)) - 1
+_EDGES_OF = tuple(tuple(edge for edge in EDGES if edges >> edge & 1) for edges in range(1 << len(EDGES)))
 
 
 def opposite(edge: Edge) -> Edge:
@@ -49,7 +50,7 @@ def turned(tracks: Tracks, rotation: int) -> Tracks:
 
 def edges_of(edges: Edges) -> tuple[Edge, ...]:
     """Return the edges in a set, ascending."""
-    return tuple(edge for edge in EDGES if edges >> edge & 1)
+    return _EDGES_OF[edges]
 
 
 def ends_of(tracks: Tracks) -> Edges:

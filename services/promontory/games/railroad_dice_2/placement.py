@@ -143,19 +143,17 @@ def legal_placements(
 ) -> tuple[LegalPlacement, ...]:
     """Return everything that `check_placement` accepts for `face`, by `y`, `x` and rotation."""
     dice = faces.distinct(face)
-    sites = _frontier_cells(board, network) if dice[0].kind is DieKind.SIMPLE else _simple_dice_cells(board)
-    return tuple(
-        LegalPlacement(
-            square=board.plan.squares[cell],
-            face=face,
-            rotation=die.rotation,
-            cost=placement_cost(board, die, board.plan.squares[cell]),
-            links=_links(board, network, die, cell),
-        )
-        for cell in sites
-        for die in _fitting(board, dice, cell)
-        if _is_connected(board, network, die, cell) and placement_cost(board, die, board.plan.squares[cell]) <= money
-    )
+    is_simple = dice[0].kind is DieKind.SIMPLE
+    legal: list[LegalPlacement] = []
+    for cell in _frontier_cells(board, network) if is_simple else _simple_dice_cells(board):
+        cost = board.plan.costs[cell] if is_simple else 0
+        if cost > money:
+            continue
+        for die in _fitting(board, dice, cell):
+            if _is_connected(board, network, die, cell):
+                links = _links(board, network, die, cell)
+                legal.append(LegalPlacement(board.plan.squares[cell], face, die.rotation, cost, links))
+    return tuple(legal)
 
 
 def _frontier_cells(board: Board, network: Network) -> Iterator[Cell]:
