@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from promontory.games.kernel import Seat
 from promontory.games.pacific.decisions import Answer, Decision
 from promontory.games.pacific.events import (
+    AreaRunEnded,
+    AreaRunStarted,
     CardPutOut,
     CardsRevealed,
     Choice,
@@ -140,10 +142,45 @@ def with_player(state: State, seat: Seat, **changes: Any) -> State:
 
 def evolve(state: State, event: Event) -> State:
     """Return `state` after `event`."""
-    if isinstance(event, SetupPlaced):
-        return with_player(state, event.seat, setup=None, holdings=changed(state.players[event.seat].holdings, event))
-    if isinstance(event, HOLDINGS_EVENTS):
-        return with_player(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
+    match event:
+        case AreaRunStarted() | AreaRunEnded():
+            return state
+        case SetupPlaced(seat):
+            return with_player(state, seat, setup=None, holdings=changed(state.players[seat].holdings, event))
+        case CardPutOut(int() as seat, card_id):
+            return with_player(state, seat, put_out_card_id=card_id)
+        case SlotsChosen(int() as seat, slots):
+            return with_player(state, seat, slots=slots)
+        case SetupChosen(int() as seat, Area() as hotel, Area() as factory):
+            return with_player(state, seat, setup=Setup(hotel, factory))
+        case ExplicitRunsSet(seat, on):
+            return with_player(state, seat, explicit_runs=on)
+        case DecisionOpened() | DecisionAnswered() | ExecutionDone():
+            return _executing(state, event)
+        case _:
+            if isinstance(event, HOLDINGS_EVENTS):
+                return with_player(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
+            return _at_table(state, event)
+
+
+def _executing(state: State, event: DecisionOpened | DecisionAnswered | ExecutionDone) -> State:
+    player = state.players[event.seat]
+    execution = player.execution
+    if execution is None:
+        return state
+    match event:
+        case DecisionOpened(seat, decision):
+            execution = replace(execution, decision=decision)
+            return with_player(state, seat, decisions=player.decisions + 1, execution=execution)
+        case DecisionAnswered(seat, _, answer):
+            given = (*execution.given, Given(answer, player.explicit_runs))
+            return with_player(state, seat, execution=replace(execution, decision=None, given=given))
+        case ExecutionDone(seat):
+            return with_player(state, seat, execution=replace(execution, done=True))
+
+
+def _at_table(state: State, event: Event) -> State:
+    """Return `state` after what changes more than one player."""
     match event:
         case PhaseStarted(turn, phase):
             table = state.table if turn == state.turn else ("",) * state.slots
@@ -165,40 +202,11 @@ def evolve(state: State, event: Event) -> State:
             return replace(state, players=players, phase=Phase.OVER, result=Result(reason, winners))
         case DeckShuffled(_, card_ids):
             return replace(state, deck=card_ids)
-        case _:
-            return _after_act(state, event)
-
-
-def _after_act(state: State, event: Event) -> State:
-    """Return `state` after what concerns one seat only."""
-    match event:
         case HandDealt(seat, count, card_ids):
             dealt = replace(state.players[seat].holdings, hand=card_ids)
             return replace(with_player(state, seat, holdings=dealt), deck=state.deck[count:])
-        case SetupChosen(int() as seat, Area() as hotel, Area() as factory):
-            return with_player(state, seat, setup=Setup(hotel, factory))
-        case CardPutOut(int() as seat, card_id):
-            return with_player(state, seat, put_out_card_id=card_id)
-        case SlotsChosen(int() as seat, slots):
-            return with_player(state, seat, slots=slots)
-        case ExplicitRunsSet(seat, on):
-            return with_player(state, seat, explicit_runs=on)
-        case DecisionOpened(seat, decision):
-            opened = _executing(state.players[seat], decision=decision)
-            return with_player(state, seat, decisions=opened.decisions + 1, execution=opened.execution)
-        case DecisionAnswered(seat, _, answer):
-            player = state.players[seat]
-            given = () if player.execution is None else player.execution.given
-            given = (*given, Given(answer, player.explicit_runs))
-            return with_player(state, seat, execution=_executing(player, decision=None, given=given).execution)
-        case ExecutionDone(seat):
-            return with_player(state, seat, execution=_executing(state.players[seat], done=True).execution)
         case _:
             return state
-
-
-def _executing(player: Player, **changes: Any) -> Player:
-    return player if player.execution is None else replace(player, execution=replace(player.execution, **changes))
 
 
 def _revealed(state: State, cards: Iterable[SeatCard]) -> State:
