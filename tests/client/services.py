@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby
@@ -25,24 +26,36 @@ POOL = "transcontinental.ranked"
 LAST_PAGE = 3
 
 
+class PoolKind(msgspec.Struct, frozen=True):
+    """The matches that are played in a pool."""
+
+    pool: str
+    game: str
+    seats: int
+
+
+DUEL = PoolKind(POOL, "transcontinental", 2)
+
+
 class Queue:
     """Gives every ticket the referee's match, as soon as `open` is set."""
 
-    def __init__(self, faults: Faults) -> None:
-        self.faults = faults
+    def __init__(self, faults: Faults, kind: PoolKind = DUEL) -> None:
+        self.faults, self.kind = faults, kind
         self.open = asyncio.Event()
         self.tickets: dict[str, pb.Ticket] = {}
         self._requests: dict[str, pb.CreateTicketRequest] = {}
 
     async def ListPools(self, request: pb.ListPoolsRequest, context: Any) -> pb.ListPoolsResponse:
-        pool = pb.Pool(pool=POOL, game="transcontinental", seats=2, rated=True, waiting=len(self.tickets))
+        kind = self.kind
+        pool = pb.Pool(pool=kind.pool, game=kind.game, seats=kind.seats, rated=True, waiting=len(self.tickets))
         pool.house_bots_after.CopyFrom(Duration(seconds=20))
         return pb.ListPoolsResponse(pools=[pool, pb.Pool(pool="transcontinental.casual", game="transcontinental")])
 
     async def CreateTicket(self, request: pb.CreateTicketRequest, context: Any) -> pb.CreateTicketResponse:
         with self.faults.call("CreateTicket", request):
             assert self._requests.setdefault(request.request_id, request) == request
-            if request.pool != POOL:
+            if request.pool != self.kind.pool:
                 raise Refusal(Kind.NOT_FOUND, "POOL_NOT_FOUND", "no such pool", metadata={"pool": request.pool})
             ticket = self.tickets.setdefault(f"t-{request.request_id}", self._waiting(f"t-{request.request_id}"))
             return pb.CreateTicketResponse(ticket=ticket)
@@ -85,7 +98,7 @@ class Queue:
         waiting = pb.Waiting(reason=pb.WAIT_REASON_POOL_EMPTY, lowest_rating=1400, highest_rating=1600)
         return pb.Ticket(
             ticket_id=ticket_id,
-            pool=POOL,
+            pool=self.kind.pool,
             player_id=caller().subject,
             state=pb.TICKET_STATE_WAITING,
             rating=1500,

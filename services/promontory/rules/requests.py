@@ -10,7 +10,7 @@ from promontory.rules.domain import Setup
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Submission
-from promontory.rules.validation import check_command_count, check_match_id, check_version
+from promontory.rules.validation import check_command_count, check_data_hash, check_match_id, check_version
 from promontory.runtime.errors import Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
 
@@ -40,6 +40,12 @@ class Reader:
     def request_id(self, request: Any) -> str:
         """Return the name of the caller's intent."""
         return REQUEST_ID.checked(request.request_id, "request_id")
+
+    def data_hash(self, request: Any) -> bytes:
+        """Return the SHA-256 of the data asked for, 32 bytes, or nothing."""
+        data_hash: bytes = request.data_hash
+        check_data_hash(data_hash)
+        return data_hash
 
     def setup(self, request: Any) -> Setup:
         """Return what to create a match from."""

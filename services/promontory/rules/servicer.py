@@ -40,7 +40,7 @@ class RulesServicer:
     async def GetGameData(self, request: Any, context: Context) -> Any:
         """Return the data file that matches are played with."""
         game = self._ruleset.game
-        data_hash = request.data_hash or game.data_hash
+        data_hash = self._read.data_hash(request) or game.data_hash
         data = self._ruleset.data(data_hash)
         return self._pb.GetGameDataResponse(rules_version=game.rules_version, data_hash=data_hash, data=data)
 

@@ -13,6 +13,7 @@ from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import MATCH_ID, PLAYER_ID, POOL_ID
 
 MAX_COMMANDS = 16
+DATA_HASH_BYTES = 32
 
 
 def check_match_id(ruleset: Ruleset, match_id: str) -> None:
@@ -25,6 +26,12 @@ def check_command_count(count: int) -> None:
     """Raise `BAD_REQUEST` unless a submission may hold so many commands."""
     if not 1 <= count <= MAX_COMMANDS:
         raise malformed("commands", f"must be 1 to {MAX_COMMANDS}, not {count}")
+
+
+def check_data_hash(data_hash: bytes) -> None:
+    """Raise `BAD_REQUEST` unless `data_hash` is a SHA-256, or empty."""
+    if data_hash and len(data_hash) != DATA_HASH_BYTES:
+        raise malformed("data_hash", f"has {DATA_HASH_BYTES} bytes, not {len(data_hash)}")
 
 
 def check_version(version: int | None, field: str) -> None:
