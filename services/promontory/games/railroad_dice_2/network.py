@@ -6,7 +6,7 @@ the home, and every die that is put on the map later only resumes the search at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -123,13 +123,11 @@ def run_on(network: Network, board: Board, cell: Cell) -> Tracks:
     return tracks
 
 
-def frontier(network: Network, board: Board) -> tuple[tuple[Square, Edges], ...]:
-    """Return the empty squares that trains of the network come up to, with the edges through which they would come."""
-    return tuple(
-        (square, arrivals)
-        for square, arrivals, content in zip(board.plan.squares, network.arrivals, board.contents, strict=True)
-        if arrivals and content == EMPTY
-    )
+def frontier(network: Network, board: Board) -> Iterator[Cell]:
+    """Yield the empty squares that trains of the network come up to, as cells, ascending."""
+    for cell, (arrivals, content) in enumerate(zip(network.arrivals, board.contents, strict=True)):
+        if arrivals and content == EMPTY:
+            yield cell
 
 
 def new_links(before: Network, after: Network) -> tuple[Square, ...]:

@@ -17,7 +17,16 @@ from promontory.games.railroad_dice_2.edges import (
     opposite,
     pairs_of,
 )
-from promontory.games.railroad_dice_2.network import ENDS, ENTERED, EXITS, Network, extended, new_links, run_on
+from promontory.games.railroad_dice_2.network import (
+    ENDS,
+    ENTERED,
+    EXITS,
+    Network,
+    extended,
+    frontier,
+    new_links,
+    run_on,
+)
 from promontory.games.railroad_dice_2.plan import Cell
 from promontory.games.railroad_dice_2.vocabulary import DieKind, Square
 
@@ -145,7 +154,7 @@ def legal_placements(
     dice = faces.distinct(face)
     is_simple = dice[0].kind is DieKind.SIMPLE
     legal: list[LegalPlacement] = []
-    for cell in _frontier_cells(board, network) if is_simple else _simple_dice_cells(board):
+    for cell in frontier(network, board) if is_simple else _simple_dice_cells(board):
         cost = board.plan.costs[cell] if is_simple else 0
         if cost > money:
             continue
@@ -154,12 +163,6 @@ def legal_placements(
                 links = _links(board, network, die, cell)
                 legal.append(LegalPlacement(board.plan.squares[cell], face, die.rotation, cost, links))
     return tuple(legal)
-
-
-def _frontier_cells(board: Board, network: Network) -> Iterator[Cell]:
-    for cell, (arrivals, content) in enumerate(zip(network.arrivals, board.contents, strict=True)):
-        if arrivals and content == EMPTY:
-            yield cell
 
 
 def _simple_dice_cells(board: Board) -> Iterator[Cell]:
