@@ -140,7 +140,7 @@ def test_a_mode_that_fills_up_gives_empty_tiles_the_same() -> None:
 
 
 def test_nothing_is_restocked_in_the_final_phase() -> None:
-    """[R-52] Three empty tiles stay empty while others have passengers."""
+    """[S-71, R-52] Three empty tiles stay empty while others have passengers."""
     six = below("    .g..........")
     before = final(position(six, passengers="T1 2, T4 3", locomotives=["3"], money=[10, 10]))
     given(before).when(LAST).then(MOVED)

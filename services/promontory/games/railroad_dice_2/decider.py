@@ -41,7 +41,7 @@ from promontory.games.railroad_dice_2.vocabulary import ROTATIONS, EndReason, Ph
 MOST_STEPS = 4
 """How many dice one `Build` may place; a hand never holds more [Railroad Dice 2 4.3]."""
 
-_DICE = (RollDice, TakeComplex, RestockAll, PlaceDie, Build, UseLocomotive, ReturnDice)
+_DiceCommand = RollDice | TakeComplex | RestockAll | UseLocomotive | ReturnDice
 _PHASES: dict[type[Command], tuple[Phase, ...]] = {
     PlaceTile: (Phase.LAYOUT,),
     PlaceHome: (Phase.HOMES,),
@@ -49,7 +49,6 @@ _PHASES: dict[type[Command], tuple[Phase, ...]] = {
     BuyLocomotive: (Phase.TURN, Phase.FINAL),
     Transport: (Phase.TURN, Phase.FINAL),
     EndTurn: (Phase.TURN, Phase.FINAL),
-    **dict.fromkeys(_DICE, (Phase.TURN,)),
 }
 
 
@@ -188,9 +187,7 @@ def _take(course: Course, command: Command, rng: Draws) -> None:
             _take_dice(course, command, rng)
 
 
-def _take_dice(
-    course: Course, command: RollDice | TakeComplex | RestockAll | UseLocomotive | ReturnDice, rng: Draws
-) -> None:
+def _take_dice(course: Course, command: _DiceCommand, rng: Draws) -> None:
     match command:
         case RollDice():
             roll(course, command, rng)
@@ -221,7 +218,7 @@ def _check(state: State, command: Command) -> None:
         return
     if command.seat != state.active:
         raise Rejected("NOT_YOUR_TURN", rule="Railroad Dice 2 6.1", toAct=state.active)
-    if state.phase not in _PHASES[type(command)]:
+    if state.phase not in _PHASES.get(type(command), (Phase.TURN,)):
         raise Rejected("WRONG_PHASE", rule="Railroad Dice 2 6.1", phase=state.phase.value)
     field = next(_malformed(command), None)
     if field is not None:

@@ -22,7 +22,7 @@ from promontory.games.railroad_dice_2.vocabulary import EndReason, EndTrigger, P
 def check_end(course: Course, *, stalled: int = 0, unpaid: bool = False) -> None:
     """Begin the final phase if anything triggers it now [Railroad Dice 2 5.1].
 
-    `stalled` counts the turns without effect at the end of a turn; `unpaid` tells that the bank could not pay a restock.
+    `stalled` counts the turns without effect at the end of a turn; `unpaid` tells that a restock could not be paid.
     """
     state = course.state
     if state.phase is not Phase.TURN:

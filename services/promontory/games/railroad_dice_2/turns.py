@@ -1,4 +1,4 @@
-"""How turns end and follow one another, and what the rules do for those who cannot or will not [Railroad Dice 2 4.6, 5.3]."""
+"""How turns end, and what the rules do for those who cannot or will not [Railroad Dice 2 4.6, 5.3]."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def automatic_command(box: Box, state: State, seat: Seat) -> Automatic:
 
 
 def _idle_after(state: State) -> int:
-    """Return how many final turns in a row have been idle; the turn of the trigger does not count [Railroad Dice 2 5.3]."""
+    """Return how many final turns in a row were idle; that of the trigger does not count [Railroad Dice 2 5.3]."""
     if state.phase is not Phase.FINAL or state.turn.had_effect or state.turn.number == state.triggered_turn:
         return 0
     return state.idle + 1
