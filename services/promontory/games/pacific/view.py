@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
+
 import msgspec
 from msgspec.structs import replace
 
@@ -202,6 +204,6 @@ def _seat_view(deck: Deck, state: State, seat: Seat, *, public: GameView) -> Gam
         put_out_card_id=player.put_out_card_id,
         setup=player.setup,
         chosen_slots=player.slots,
-        unseen_card_ids=tuple(card_id for card_id in deck.by_id if card_id not in seen),
+        unseen_card_ids=tuple(filterfalse(seen.__contains__, deck.by_id)),
         legal=legal,
     )
