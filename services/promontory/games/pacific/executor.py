@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
 from promontory.games.pacific.events import (
@@ -17,7 +18,7 @@ from promontory.games.pacific.events import (
     TokensRemoved,
 )
 from promontory.games.pacific.holdings import Holdings, HoldingsEvent, changed
-from promontory.games.pacific.tokens import Effect, TokenPick, Tokens, some
+from promontory.games.pacific.tokens import NO_TOKENS, Effect, TokenPick, Tokens, some
 from promontory.games.pacific.vocabulary import (
     Area,
     Arrow,
@@ -32,10 +33,15 @@ from promontory.games.pacific.vocabulary import (
 BALLOON_GAIN = 15
 
 
+def acting(tokens: Tokens) -> Tokens:
+    """Return those of `tokens` that act when their area is run: all but HQs [P-27]."""
+    return replace(tokens, hq=0) if tokens.hq else tokens
+
+
 class Executor:
     """A player who executes cards: what it holds now, and the events so far.
 
-    `pending` counts, while the area `running` is run, its tokens that have not acted yet [Pacific 4.2]. `ran` and
+    `pending` are, while the area `running` is run, its tokens that have not acted yet [Pacific 4.2]. `ran` and
     `skip` are the areas that were run, and that are not to be run, this turn; with `frozen` fish do not swim.
     """
 
@@ -50,12 +56,12 @@ class Executor:
         self.ran: list[Area] = []
         self.skip: set[Area] = set()
         self.running: Area | None = None
-        self.pending: Counter[Kind] = Counter()
+        self.pending = NO_TOKENS
 
     def trial(self) -> Executor:
         """Return a copy to try something out with."""
         copy = Executor(self.seat, self.holdings, self.active)
-        copy.running, copy.pending = self.running, self.pending.copy()
+        copy.running, copy.pending = self.running, self.pending
         return copy
 
     def tokens(self, area: Area) -> Tokens:
@@ -130,7 +136,7 @@ class Executor:
     def _arrived(self, area: Area, tokens: Tokens) -> None:
         """Let new tokens of the area that is run act in this run, all but HQs [P-27]."""
         if area is self.running:
-            self.pending.update({kind: n for kind, n in tokens.present() if kind is not Kind.HQ})
+            self.pending += acting(tokens)
 
     def _departed(self, n: int) -> None:
         for effect in self._working(EffectKind.GAIN_PER_DEPARTURE):

@@ -19,7 +19,7 @@ from promontory.games.pacific.decisions import (
     TokenChoice,
 )
 from promontory.games.pacific.events import AreaRunEnded, AreaRunStarted
-from promontory.games.pacific.executor import Executor
+from promontory.games.pacific.executor import Executor, acting
 from promontory.games.pacific.instructions import Limit
 from promontory.games.pacific.tokens import NO_TOKENS, TokenPick, Tokens, some
 from promontory.games.pacific.vocabulary import (
@@ -50,8 +50,7 @@ def run_area(executor: Executor, area: Area, *, fish_stay: bool = False) -> Scri
     executor.ran.append(area)
     executor.record(AreaRunStarted(executor.seat, area))
     executor.running = area
-    executor.pending.clear()
-    executor.pending.update({kind: n for kind, n in executor.tokens(area).present() if kind is not Kind.HQ})
+    executor.pending = acting(executor.tokens(area))
     run = _Run(executor, area, fish_stay=fish_stay or executor.frozen)
     yield from run.ports()
     yield from run.others()
@@ -60,16 +59,17 @@ def run_area(executor: Executor, area: Area, *, fish_stay: bool = False) -> Scri
 
 
 class _Run:
-    """One run of one area; in it the executor's `pending` counts the tokens that have not acted yet."""
+    """One run of one area; in it the executor's `pending` are the tokens that have not acted yet."""
 
     def __init__(self, executor: Executor, area: Area, *, fish_stay: bool) -> None:
         self._executor, self._area, self._fish_stay = executor, area, fish_stay
 
     def ports(self) -> Script:
         """Let the Ports fetch, before everything else [P-25]."""
-        fetching = self._executor.pending.pop(Kind.PORT, 0)
+        fetching = self._executor.pending.port
         if not fetching:
             return
+        self._act_no_more(Kind.PORT, fetching)
         elsewhere = [area for area in AREAS if area is not self._area]
         options = options_in(self._executor.holdings.mat, elsewhere, BASIC_KINDS)
         if not options:
@@ -99,7 +99,7 @@ class _Run:
             self._in_default_order(answer_as(FactoryRun, answer).removals)
 
     def _is_asked(self) -> bool:
-        removes = self._executor.pending[Kind.FACTORY] > 0 and self._executor.tokens(self._area).total > 1
+        removes = self._executor.pending.factory > 0 and self._executor.tokens(self._area).total > 1
         return removes or (self._executor.explicit_runs and any(self._waiting(kind) for kind in ACTING))
 
     def _question(self) -> RunArea:
@@ -110,13 +110,13 @@ class _Run:
             area=self._area,
             pending=Tokens(**{kind: self._waiting(kind) for kind in ACTING}),
             removable=tried.tokens(self._area),
-            factories=tried.pending[Kind.FACTORY],
+            factories=tried.pending.factory,
             fish_stay=self._fish_stay,
         )
 
     def _waiting(self, kind: Kind) -> int:
         """Return how many tokens of a kind have to act."""
-        return 0 if kind is Kind.FISH and self._fish_stay else self._executor.pending[kind]
+        return 0 if kind is Kind.FISH and self._fish_stay else self._executor.pending.of(kind)
 
     def _in_default_order(self, removals: Sequence[Tokens]) -> None:
         for kind in (Kind.HATCHERY, Kind.HOTEL, Kind.BOAT):
@@ -153,7 +153,7 @@ class _Run:
     def _act(self, kind: Kind, n: int) -> None:
         """Let `n` waiting tokens of a kind act, one after another."""
         executor = self._executor
-        executor.pending[kind] -= n
+        self._act_no_more(kind, n)
         match kind:
             case Kind.HOTEL:
                 executor.gain(n, GainCause.HOTEL)
@@ -168,14 +168,17 @@ class _Run:
     def _factory_acts(self, removes: Tokens) -> None:
         """Let a factory remove up to 3 other tokens; of a kind those that have acted go first [P-28]."""
         executor = self._executor
-        executor.pending[Kind.FACTORY] -= 1
+        self._act_no_more(Kind.FACTORY, 1)
         self._check_removal(removes)
         for kind, n in removes.present():
-            acted = executor.tokens(self._area).of(kind) - executor.pending[kind] - (kind is Kind.FACTORY)
+            acted = executor.tokens(self._area).of(kind) - executor.pending.of(kind) - (kind is Kind.FACTORY)
             if kind is not Kind.HQ:
-                executor.pending[kind] -= max(0, n - acted)
+                self._act_no_more(kind, max(0, n - acted))
             executor.remove(TokenPick(kind, self._area, n), RemovalCause.FACTORY)
         executor.gain(REMOVAL_GAIN * removes.total, GainCause.FACTORY)
+
+    def _act_no_more(self, kind: Kind, n: int) -> None:
+        self._executor.pending = self._executor.pending.plus(kind, -n)
 
     def _check_removal(self, removes: Tokens) -> None:
         if any(removes.of(kind) < 0 for kind in KINDS):
