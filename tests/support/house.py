@@ -1,4 +1,4 @@
-"""A house to play in: real rules and scoring services, relays, and worker processes, on a server of their own."""
+"""A house to play one game in: real rules and scoring services, relays, and workers, on a server of their own."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ import msgspec
 
 from promontory.api.match.v1.match_pb2 import SEAT_KIND_HOUSE_BOT, Match, MatchSetup, SeatSetup
 from promontory.api.scoring.v1 import scoring_service_pb2
-from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as game_pb
 from promontory.client.stubs import Stub
+from promontory.codec.port import GameCodec
+from promontory.codec.registry import codec
 from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.port import Commit, game_buckets
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.games import registry
 from promontory.local.processes import ChildProcess
 from promontory.relay.dispatcher import Dispatcher, Pace
 from promontory.relay.domain import Task
@@ -40,10 +42,7 @@ from tests.support.serving import Keys, create_keys, served
 from tests.support.waiting import eventually
 
 GAME = "transcontinental"
-POOL = "transcontinental.ranked"
 BUCKETS = 4
-BUCKET_NAMES = game_buckets("tc", BUCKETS)
-GAME_SERVICE = game_pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
 SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringService"]
 QUICK = Pace(sweep_seconds=0.02, lease_seconds=0.5, max_attempts=1000)
 
@@ -56,6 +55,22 @@ class Place(msgspec.Struct, frozen=True):
     keys: Keys
     rules_address: str
     scoring_address: str
+    game: str
+
+    @property
+    def codec(self) -> GameCodec:
+        """The game's codec."""
+        return codec(self.game)
+
+    @property
+    def pool(self) -> str:
+        """The pool that matches are played in."""
+        return f"{self.game}.ranked"
+
+    @property
+    def buckets(self) -> list[str]:
+        """The buckets that matches lie in."""
+        return game_buckets(registry.entry(self.game).code, BUCKETS)
 
     @property
     def broker(self) -> str:
@@ -69,7 +84,7 @@ class Place(msgspec.Struct, frozen=True):
             "PROMONTORY_REDIS_URL": self.server.url,
             "PROMONTORY_BUCKETS": str(BUCKETS),
             "PROMONTORY_SERVICE_KEY_FILE": str(self.keys.service_key_file),
-            "PROMONTORY_RULES_TARGETS": f"{GAME}={self.rules_address}",
+            "PROMONTORY_RULES_TARGETS": f"{self.game}={self.rules_address}",
             "PROMONTORY_SCORING_TARGET": self.scoring_address,
         }
 
@@ -78,10 +93,10 @@ class Place(msgspec.Struct, frozen=True):
         return ChildProcess(name, [command], directory=self.directory, environ={**self.environ(), **settings})
 
 
-def build(directory: Path, server: EmbeddedServer) -> Place:
+def build(directory: Path, server: EmbeddedServer, *, game: str = GAME) -> Place:
     """Return a new place in `directory`."""
     create_seal_key(directory / "seal.key")
-    return Place(directory, server, create_keys(directory), _free_address(), _free_address())
+    return Place(directory, server, create_keys(directory), _free_address(), _free_address(), game)
 
 
 def _free_address() -> str:
@@ -94,7 +109,7 @@ class House:
 
     def __init__(self, place: Place, log: RedisEventLog, redis: Any, channels: Sequence[grpc.aio.Channel]) -> None:
         self.place, self.log, self.redis = place, log, redis
-        self.rules, self.scoring = Stub(channels[0], GAME_SERVICE), Stub(channels[1], SCORING_SERVICE)
+        self.rules, self.scoring = Stub(channels[0], place.codec.service), Stub(channels[1], SCORING_SERVICE)
         self.created = 0
 
     async def create(self, *policies: str, rated: bool = True) -> str:
@@ -104,8 +119,8 @@ class House:
             SeatSetup(player_id=f"house.{seat}", kind=SEAT_KIND_HOUSE_BOT, bot_policy=policy)
             for seat, policy in enumerate(policies)
         ]
-        setup = MatchSetup(seats=seats, pool=POOL, rated=rated)
-        request = game_pb.CreateMatchRequest(request_id=f"match {self.created}", setup=setup)
+        setup = MatchSetup(seats=seats, pool=self.place.pool, rated=rated)
+        request = self.place.codec.messages.CreateMatchRequest(request_id=f"match {self.created}", setup=setup)
         response = await self.rules.CreateMatch(request, metadata=self.place.keys.as_service("match:create"))
         match_id: str = response.match.match_id
         return match_id
@@ -113,7 +128,8 @@ class House:
     async def match(self, match_id: str) -> Match:
         """Return how the match stands."""
         metadata = self.place.keys.as_player("watcher")
-        response = await self.rules.GetMatch(game_pb.GetMatchRequest(match_id=match_id), metadata=metadata)
+        request = self.place.codec.messages.GetMatchRequest(match_id=match_id)
+        response = await self.rules.GetMatch(request, metadata=metadata)
         match: Match = response.match
         return match
 
@@ -143,13 +159,19 @@ class House:
         """Return the match's log."""
         return await self.log.read(match_id)
 
+    async def export(self, match_id: str) -> bytes:
+        """Return the audit file of a match that is over."""
+        request = self.place.codec.messages.ExportMatchRequest(match_id=match_id)
+        stream = self.rules.ExportMatch(request, metadata=self.place.keys.as_player("watcher"))
+        return b"".join([message.chunk async for message in stream])
+
     async def waiting(self) -> Mapping[str, Any]:
         """Return what obligations there are."""
-        return await self.log.backlogs(BUCKET_NAMES)
+        return await self.log.backlogs(self.place.buckets)
 
     async def tallied(self) -> dict[str, int]:
         """Return how many rated matches each player has."""
-        request = scoring_service_pb2.ListLeaderboardRequest(pool=POOL)
+        request = scoring_service_pb2.ListLeaderboardRequest(pool=self.place.pool)
         response = await self.scoring.ListLeaderboard(request, metadata=self.place.keys.as_player("watcher"))
         return {entry.rating.player_id: entry.rating.matches for entry in response.entries}
 
@@ -163,20 +185,23 @@ class House:
     ) -> Dispatcher:
         """Return a relay's dispatcher that publishes to `publisher`; `log` and address of the rules are the house's."""
         used = log or self.log
-        services = RulesClient({GAME: rules or self.place.rules_address}, self.place.keys.service("relay"))
+        services = RulesClient({self.place.game: rules or self.place.rules_address}, self.place.keys.service("relay"))
         fallbacks = Fallbacks(used, services)
-        return Dispatcher(used, publisher, fallbacks, buckets=BUCKET_NAMES, pace=pace)
+        return Dispatcher(used, publisher, fallbacks, buckets=self.place.buckets, pace=pace)
 
 
 @asynccontextmanager
-async def open_house(place: Place, *, wrap_rules: Any = None) -> AsyncIterator[House]:
-    """Run the services on an empty server. `wrap_rules` may put something around the rules' servicer."""
+async def open_house(place: Place, *, wrap_rules: Any = None, data: Sequence[bytes] = ()) -> AsyncIterator[House]:
+    """Run the services on an empty server, the rules with the operator's files `data`.
+
+    `wrap_rules` may put something around the rules' servicer.
+    """
     connections, queues = connect(place.server.url), connect(f"{place.server.url}?db=1")
     await connections.commands.flushall()
     await load_library(connections.commands, event_log_library())
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key")
-    service = compose(load_ruleset(GAME), log, settings)
+    service = compose(load_ruleset(place.game, data), log, settings)
     beside = [asyncio.create_task(each) for each in service.beside]
     serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]
     async with (

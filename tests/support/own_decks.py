@@ -15,8 +15,9 @@ _EARNS = {"colours": ["yellow"], "instructions": [{"op": "gain", "amount": 1}]}
 
 
 def own_deck(title: str = TITLE) -> bytes:
-    """Return a deck whose first card is called `title` and earns a dollar, and nothing else."""
+    """Return a deck whose cards have other ids, and whose first one is called `title` and only earns a dollar."""
     deck = _shipped()
+    deck["cards"] = [card | {"id": f"own_{card['id']}"} for card in deck["cards"]]
     deck["cards"][0] |= {"name": title, **_EARNS}
     return msgspec.json.encode(deck)
 
