@@ -7,6 +7,8 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from promontory.games.fairness import KeyedDraws
 from promontory.games.kernel import Rejected, fold
 from promontory.games.railroad_dice_2.commands import (
@@ -176,11 +178,35 @@ def is_listed(legal: LegalCommands, command: Command) -> bool:
             return command in expand(legal, command.seat)
 
 
-def near_legal(state: State, random: Random) -> Command:
-    """Return some command of any kind, mostly of the active seat, which often is not quite legal."""
+def near_legal(state: State, legal: LegalCommands, random: Random) -> Command:
+    """Return some command of any kind, mostly of the active seat, which often is not quite legal.
+
+    `legal` is what the active seat may do.
+    """
+    if random.random() < 0.5:
+        return _nudged(plain(GAME, state, legal, random), random)
     seat = random.choice([state.active] * 9 + [random.randrange(len(state.players))])
     makers = (_in_set_up, _with_dice) if state.board is None else (_in_set_up, *[_with_dice] * 3, *[_with_money] * 2)
     return random.choice(makers)(state, seat, random)
+
+
+def _nudged(command: Command, random: Random) -> Command:
+    """Return a command with one of its fields changed a little, or none."""
+    name = random.choice(command.__struct_fields__)
+    value = getattr(command, name)
+    match name:
+        case "square" | "station":
+            return replace(command, **{name: Square(value.x + random.randint(-1, 1), value.y + random.randint(-1, 1))})
+        case "rotation":
+            return replace(command, rotation=random.randrange(4))
+        case "face":
+            return replace(command, face=random.choice(FACES))
+        case "tile_id":
+            return replace(command, tile_id=_tile_id(random))
+        case "dice" | "seat":
+            return command
+        case _:
+            return replace(command, **{name: value + random.randint(-1, 1)})
 
 
 def _in_set_up(state: State, seat: int, random: Random) -> Command:

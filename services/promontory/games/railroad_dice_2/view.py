@@ -79,11 +79,11 @@ class TurnView(msgspec.Struct, frozen=True):
 class GameView(msgspec.Struct, frozen=True):
     """A game as `seat`, or a spectator, may know it. A spectator's `seat` and `legal` are None.
 
-    `active` is the seat whose turn it is in any phase. `tiles` are in the order laid, `tile_ids` those not yet laid;
-    `stations` are in the order placed, `track` by `y`, then `x`. `stack` are the values of the locomotives to be bought,
-    top first. `rolls` counts the rolls of the game, `stalled` and `idle` the turns as `TurnEnded` does. `triggers` are
-    the reasons for the final phase, which began in turn number `triggered_turn`, 0 before. `has_scrapped` tells whether
-    the locomotive that takes smaller ones out of the game has been sold [R-40].
+    `active` is the seat whose turn it is in any phase. `tiles` are in the order laid, `tile_ids` those not yet laid.
+    `stations` are in the order placed, `track` by `y`, then `x`. `stack` are the values of the locomotives to be
+    bought, top first; `has_scrapped` tells whether the one that takes smaller ones out of the game has been sold
+    [R-40]. `rolls` counts the rolls of the game, `stalled` and `idle` the turns as `TurnEnded` does. `triggers` are the
+    reasons for the final phase, which began in turn number `triggered_turn`, 0 before.
     """
 
     seat: Seat | None
