@@ -157,7 +157,7 @@ def hottest(game: AnyGame, limits: Limits) -> list[Hot]:
     recordings = profiler.runcall(lambda: list(played(game, max(game.seats), limits)))
     commands = sum(len(recording.commands) for recording in recordings)
     stats = pstats.Stats(profiler).stats.items()  # type: ignore[attr-defined]
-    entries = sorted((item for item in stats if item[0][0] != __file__), key=lambda item: -item[1][2])
+    entries = sorted((item for item in stats if not _is_ours(item[0])), key=lambda item: -item[1][2])
     total = sum(own for _, (_, _, own, _, _) in entries)
     return [
         Hot(_place(where), round(own / total, 4), round(cumulative / total, 4), round(calls / commands, 2))
@@ -245,6 +245,10 @@ def _measured_in(root: Path, names: Sequence[str], limits: Limits) -> list[Figur
 
 def _least(one: Times, other: Times) -> Times:
     return Times(*map(min, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))
+
+
+def _is_ours(where: tuple[str, int, str]) -> bool:
+    return where[0] == __file__ or "process_time" in where[2]
 
 
 def _place(where: tuple[str, int, str]) -> str:
