@@ -183,7 +183,7 @@ def test_the_first_tile_goes_to_the_origin() -> None:
     """[Railroad Dice 2 3.2]."""
     command = PlaceTile(A, "T1", at(1, 0), 0)
     given(begun(2, game=VARIABLE), game=VARIABLE).when(command).refused(
-        "BAD_REQUEST", rule="Railroad Dice 2 3.2", x=1, y=0
+        "BAD_REQUEST", rule="Railroad Dice 2 3.2", field="square"
     )
 
 

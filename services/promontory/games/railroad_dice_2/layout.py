@@ -46,10 +46,10 @@ def check_tile(components: Components, layout: Layout, laid: LaidTile) -> None:
     if laid.tile_id not in unlaid_tiles(components, layout):
         raise Rejected("NO_SUCH_TILE", rule="Railroad Dice 2 3.2", tileId=laid.tile_id)
     if laid.rotation not in components.layouts.rotations:
-        raise Malformed("BAD_REQUEST", rule="R-2", rotation=laid.rotation)
+        raise Malformed("BAD_REQUEST", rule="R-2", field="rotation")
     if not layout:
         if laid.square != FIRST_SQUARE:
-            raise Rejected("BAD_REQUEST", rule="Railroad Dice 2 3.2", x=laid.square.x, y=laid.square.y)
+            raise Malformed("BAD_REQUEST", rule="Railroad Dice 2 3.2", field="square")
         return
     contacts = _contacts(components, layout, laid.square)
     if None in contacts:
