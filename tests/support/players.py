@@ -13,7 +13,6 @@ import msgspec
 from promontory import AsyncClient, MatchSummary, PromontoryError, Unavailable, VersionConflict
 from promontory.bots.registry import policy
 from promontory.client.seats import Seat, new_request_id
-from promontory.games import registry
 from promontory.local.platform import Platform
 from promontory.runtime import clock
 
@@ -67,7 +66,7 @@ async def play_match(client: AsyncClient, pool: str, journal: Journal, *, policy
 
 async def play_seat(seat: Seat, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
     """Play a seat to the end of its match and return how it ended."""
-    choose, rng = policy(registry.game(GAME), policy_name), Random(1)
+    choose, rng = policy(await seat.rules(), policy_name), Random(1)
     waiting_since = clock.monotonic()
     async for update in seat:
         if update.your_turn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from promontory.scoring.domain import NEW_RATING, Rating, rate
@@ -67,6 +69,42 @@ def test_every_rated_match_makes_a_rating_surer_and_counts_one(places: tuple[int
     after = rate([NEW] * len(places), places)
     assert {rating.matches for rating in after} == {1}
     assert max(rating.sigma for rating in after) < NEW.sigma
+
+
+def finishes(seats: int) -> list[tuple[int, ...]]:
+    """Return all places in which so many seats can finish, ties sharing the better one."""
+    return [
+        places
+        for places in product(range(1, seats + 1), repeat=seats)
+        if all(place == 1 + sum(other < place for other in places) for place in places)
+    ]
+
+
+@pytest.mark.parametrize(("seats", "ways"), [(2, 3), (3, 13), (4, 75), (5, 541)])
+def test_of_equal_players_the_better_placed_gain_more_and_those_who_tie_the_same(seats: int, ways: int) -> None:
+    """Whatever ties there are: equal to the last bit, so that they share a rank."""
+    assert len(finishes(seats)) == ways
+    assert [places for places in finishes(seats) if not is_fair(places)] == []
+
+
+def is_fair(places: tuple[int, ...]) -> bool:
+    """Tell whether new players who finish in `places` are rated in that order, and those who tie alike."""
+    after = list(zip(places, rate([NEW] * len(places), places), strict=True))
+    return all(
+        (one.mu > other.mu if place < behind else one == other)
+        for (place, one), (behind, other) in product(after, after)
+        if place <= behind
+    )
+
+
+@pytest.mark.parametrize("places", [(1, 2, 2), (1, 1, 3), (1, 2, 2, 4), (3, 1, 3, 1), (1, 1, 1, 4, 5), (2, 2, 1, 2, 5)])
+def test_the_order_of_seats_does_not_matter_where_seats_tie(places: tuple[int, ...]) -> None:
+    """But for rounding: sums are taken in the order of seats, which the match's log keeps."""
+    before = [NEW, STRONG, WEAK, Rating(27.0, 6.0, 3), Rating(22.0, 5.0, 5)][: len(places)]
+    there = rate(before, places)
+    back = rate(before[::-1], places[::-1])[::-1]
+    assert [rating.mu for rating in back] == pytest.approx([rating.mu for rating in there], abs=1e-12)
+    assert [rating.sigma for rating in back] == pytest.approx([rating.sigma for rating in there], abs=1e-12)
 
 
 def test_the_order_of_seats_does_not_matter() -> None:

@@ -83,6 +83,18 @@ async def test_an_honest_record_is_rebuilt_to_the_byte(log: MemoryEventLog) -> N
     assert rebuilt == await rebuild_pool(log, POOL)
 
 
+async def test_tables_of_many_with_ties_are_rebuilt_to_the_byte() -> None:
+    """[architecture 6] Three to five seats; the same players in other seats."""
+    log = MemoryEventLog()
+    tally = TallyMatch(log, Ladders(log))
+    players = ("ada", "ben", "cyd", "dot", "eve")
+    for number, places in enumerate([(1, 1, 3), (1, 2, 2, 4), (4, 1, 1, 1), (1, 1, 1, 5, 4), (3, 1, 3, 1, 5)]):
+        seated = (*players[number:], *players[:number])[: len(places)]
+        await tally(await write_closed(log, Played(f"table {number}", seated, places)))
+    rebuilt = await rebuild_pool(log, POOL)
+    assert (rebuilt.equal, rebuilt.matches, rebuilt.players) == (True, 5, 5)
+
+
 async def test_an_empty_pool_is_rebuilt(log: MemoryEventLog) -> None:
     """Nothing equals nothing."""
     rebuilt = await rebuild_pool(log, "pacific.ranked")

@@ -8,11 +8,13 @@ from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import START, LogCorrupt, Proposed, StoredEvent, bucket_of
 from promontory.games.registry import GAMES
 from promontory.runtime.errors import Refusal
+from promontory.scoring.domain import NEW_RATING, rate
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.records import stream_of
 from promontory.scoring.usecases import Ratings, TallyMatch
 from tests.support.closed_matches import POOL, Played, match_id, write_closed, write_open
 
+PLAYERS = ("ada", "ben", "cyd", "dot", "eve")
 DUEL = Played("duel", ("ada", "ben"), (1, 2))
 
 
@@ -41,6 +43,25 @@ async def test_a_rated_match_changes_the_ratings_of_its_players(scoring: Scoring
     assert tallied.fresh
     assert [change.finish.player_id for change in tallied.changes] == ["ada", "ben"]
     assert (await scoring.ratings.rating(POOL, "ada")) == tallied.changes[0].after
+
+
+@pytest.mark.parametrize("places", [(1, 1, 3), (2, 2, 1), (1, 1, 1, 4), (3, 1, 3, 1), (1, 2, 2, 4, 5), (1, 1, 1, 5, 4)])
+async def test_a_table_of_many_is_rated_by_its_shared_places(scoring: Scoring, places: tuple[int, ...]) -> None:
+    """[scoring/v1 TallyMatch] Three to five seats: places and scores of each seat, ties sharing the better place."""
+    players = PLAYERS[: len(places)]
+    tallied = await scoring.tally(await write_closed(scoring.log, Played("table", players, places)))
+    assert [change.finish.player_id for change in tallied.changes] == list(players)
+    assert [(change.finish.seat, change.finish.place) for change in tallied.changes] == list(enumerate(places))
+    assert tuple(change.after for change in tallied.changes) == rate([NEW_RATING] * len(places), places)
+
+
+async def test_a_player_s_rating_goes_on_from_table_to_table(scoring: Scoring) -> None:
+    """Whoever else sits there."""
+    first = await scoring.tally(await write_closed(scoring.log, Played("five", PLAYERS, (1, 2, 2, 4, 5))))
+    second = await scoring.tally(await write_closed(scoring.log, Played("three", ("eve", "zoe", "ada"), (1, 1, 3))))
+    assert second.changes[0].before == first.changes[4].after
+    assert second.changes[2].before == first.changes[0].after
+    assert second.changes[1].before == NEW_RATING
 
 
 async def test_a_second_tally_tells_the_first_one_s_changes(scoring: Scoring) -> None:
