@@ -87,7 +87,7 @@ class GameView(_message.Message):
 
     @_builtins.property
     def stations(self) -> _containers.RepeatedCompositeFieldContainer[Global___StationView]:
-        """The stations, by `y`, then `x`."""
+        """The stations, in the order placed."""
 
     @_builtins.property
     def track(self) -> _containers.RepeatedCompositeFieldContainer[Global___TrackView]:
