@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
         _bot,
         _arena,
         _leaderboard,
+        _show,
         _export,
         _audit,
         _token,
@@ -226,6 +227,27 @@ def _run_leaderboard(arguments: argparse.Namespace) -> int:
         _print_json(entries)
     else:
         print(reading.leaderboard_text(arguments.pool, entries))
+    return 0
+
+
+def _show(commands: Parsers) -> None:
+    show = _command(commands, "show", _run_show, "Show how a match stands, as a seat or a spectator may see it.")
+    show.add_argument("match", help="the match's id")
+    show.add_argument("--seat", type=int, metavar="N", help="an own seat to look from, from 0 (default: a spectator)")
+    show.add_argument("--at", type=_count, metavar="VERSION", help="an earlier version (default: the latest)")
+    _access_options(show)
+    _json_option(show)
+
+
+def _run_show(arguments: argparse.Namespace) -> int:
+    from promontory.client import reading
+
+    look = reading.look(_access(arguments), arguments.match, seat=arguments.seat, version=arguments.at)
+    update, game = asyncio.run(look)
+    if arguments.json:
+        _print_json(update)
+    else:
+        print(reading.match_text(update, game))
     return 0
 
 

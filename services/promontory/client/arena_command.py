@@ -12,10 +12,11 @@ from typing import Any
 from promontory.bots.arena import ArenaResult, Plan, Progress, Standing, run_arena
 from promontory.bots.port import Policy, RefusedPolicyError, UnknownPolicyError
 from promontory.client.bot_file import Bot, BotError, load_bot
-from promontory.client.wording import counted, refusal, shown
+from promontory.client.wording import refusal, shown
 from promontory.codec import registry as codecs
 from promontory.games import registry
 from promontory.games.registry import AnyGame
+from promontory.games.text import counted
 
 BOT_SUFFIX = ".py"
 

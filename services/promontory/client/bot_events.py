@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from promontory.client.wording import counted, refusal
+from promontory.client.wording import refusal
+from promontory.games.text import counted
 
 
 class MatchesLeftOpen(msgspec.Struct, frozen=True):

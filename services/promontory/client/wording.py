@@ -1,4 +1,4 @@
-"""Commands and counts as people read them."""
+"""Commands and refusals as people read them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ def shown(value: Any) -> str:
         fields = ", ".join(f"{name}={shown(getattr(value, name))}" for name in value.__struct_fields__)
         return f"{type(value).__name__}({fields})"
     return repr(value)
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return `1 match` or `2 matches`; the plural is `noun` and an s unless it is given."""
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def refusal(reason: str, message: str, values: Mapping[str, Any]) -> str:
