@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from promontory.client.matches import MatchSummary, Update
     from promontory.client.retrying import Timing
+    from promontory.client.tables import TableOptions
     from promontory.games.registry import UnknownGameError, game
 
 __version__ = "0.1.0"
@@ -70,6 +71,7 @@ __all__ = [
     "PermissionDenied",
     "PromontoryError",
     "ResourceExhausted",
+    "TableOptions",
     "TicketCancelled",
     "Timing",
     "Unauthenticated",
@@ -88,6 +90,7 @@ _HOMES = {
     "EndpointError": "promontory.client.endpoints",
     "ForkError": "promontory.client.blocking",
     "MatchSummary": "promontory.client.matches",
+    "TableOptions": "promontory.client.tables",
     "Timing": "promontory.client.retrying",
     "UnknownGameError": "promontory.games.registry",
     "Update": "promontory.client.matches",

@@ -69,7 +69,7 @@ class Arranged(Pacific):
         super().__init__(DECK)
         self._order = tuple(order)
 
-    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
         """Return what begins the game; see `Game.begin`."""
         return super().begin(state, _Order(self._order), draw_start=draw_start)
 

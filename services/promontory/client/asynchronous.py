@@ -20,7 +20,7 @@ from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
-from promontory.client.tables import Lobby, MatchEntry, Table
+from promontory.client.tables import USUAL, Lobby, MatchEntry, Table, TableOptions
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
 from promontory.games import registry
 
@@ -186,22 +186,19 @@ class AsyncClient:
     async def create_table(
         self,
         game: str,
+        options: TableOptions = USUAL,
         *,
-        seats: int | None = None,
-        draw_start: bool = False,
         request_id: str | None = None,
         entropy: bytes | None = None,
     ) -> Table:
-        """Open a private table and take seat 0; others join with its `invite_code`.
-
-        `seats` is as few as the game allows unless given; `draw_start` draws who starts. For `entropy` see `enter`.
-        """
+        """Open a private table and take seat 0; others join with its `invite_code`. For `entropy` see `enter`."""
         fewest = registry.entry(game).load().seats.start
         request = lobby_service_pb2.CreateTableRequest(
             request_id=request_id or new_request_id(),
             game=game,
-            seats=fewest if seats is None else seats,
-            draw_start=draw_start,
+            seats=fewest if options.seats is None else options.seats,
+            draw_start=options.draw_start,
+            variant=options.variant,
             client_entropy=_entropy(entropy, request_id),
         )
         return await self._lobby.create(request)

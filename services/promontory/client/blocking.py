@@ -17,7 +17,7 @@ from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Up
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.retrying import Timing
-from promontory.client.tables import MatchEntry, Table
+from promontory.client.tables import USUAL, MatchEntry, Table, TableOptions
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
 from promontory.games.registry import AnyGame
 
@@ -127,17 +127,14 @@ class Client:
     def create_table(
         self,
         game: str,
+        options: TableOptions = USUAL,
         *,
-        seats: int | None = None,
-        draw_start: bool = False,
         request_id: str | None = None,
         entropy: bytes | None = None,
     ) -> Table:
         """Open a private table and take seat 0; others join with its `invite_code`."""
         return self._portal.run(
-            lambda client: client.create_table(
-                game, seats=seats, draw_start=draw_start, request_id=request_id, entropy=entropy
-            )
+            lambda client: client.create_table(game, options, request_id=request_id, entropy=entropy)
         )
 
     def join_table(self, invite_code: str, *, entropy: bytes | None = None) -> Table:

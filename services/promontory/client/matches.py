@@ -81,7 +81,8 @@ class MatchSummary(msgspec.Struct, frozen=True):
     """What everybody may know of a match at `version`, whichever game it is.
 
     `pool` is empty for a private match, `seats_to_act` once the match is closed; `outcome` is None until then.
-    `data_hash` is the SHA-256 of the game data it is pinned to, 32 bytes. Times are the server's, in UTC.
+    `data_hash` is the SHA-256 of the game data it is pinned to, 32 bytes; `variant` is the way it is played, one of the
+    game's `variants`. Times are the server's, in UTC.
     """
 
     match_id: str
@@ -98,6 +99,7 @@ class MatchSummary(msgspec.Struct, frozen=True):
     fairness: Fairness
     create_time: datetime
     update_time: datetime
+    variant: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -179,4 +181,5 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             fairness=_FAIRNESS.decode(message.fairness),
             create_time=time_of(message.create_time),
             update_time=time_of(message.update_time),
+            variant=message.variant,
         )

@@ -16,6 +16,20 @@ LOBBY = pb.DESCRIPTOR.services_by_name["LobbyService"]
 PAGE_SIZE = 100
 
 
+class TableOptions(msgspec.Struct, frozen=True):
+    """What a table is opened for: `seats` is as few as the game allows if None.
+
+    `draw_start` draws who starts; `variant` is one of the game's `variants`, the usual one if empty.
+    """
+
+    seats: int | None = None
+    draw_start: bool = False
+    variant: str = ""
+
+
+USUAL = TableOptions()
+
+
 class Table(msgspec.Struct, frozen=True):
     """A private table; whoever joins needs `invite_code`.
 

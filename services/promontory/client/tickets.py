@@ -45,7 +45,7 @@ class Pool(msgspec.Struct, frozen=True):
     """A queue and the kind of match it leads to: the game, how many seats, whether it counts for ratings.
 
     `house_bots_after` is how long a ticket waits before a house bot may take a free seat, None if none ever does;
-    `waiting` is how many tickets wait now.
+    `waiting` is how many tickets wait now; `variant` is the way its matches are played.
     """
 
     pool: str
@@ -54,6 +54,7 @@ class Pool(msgspec.Struct, frozen=True):
     rated: bool
     house_bots_after: timedelta | None
     waiting: int
+    variant: str = ""
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -186,6 +187,7 @@ def pool_of(message: pb.Pool) -> Pool:
         rated=message.rated,
         house_bots_after=after,
         waiting=message.waiting,
+        variant=message.variant,
     )
 
 

@@ -80,13 +80,18 @@ class Game(Protocol[State, Command, Event, View, Legal]):
     def seats(self) -> range:
         """The numbers of seats the game can be played with."""
 
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The ways to play that a match may choose from, the usual one first."""
+
     def initial(self, seats: int) -> State:
         """Return the state before anything happened."""
 
-    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
         """Return the events that set the game up and bring it to the first decision.
 
-        `draw_start` draws who starts (in games that otherwise give the start to seat 0).
+        `draw_start` draws who starts (in games that otherwise give the start to seat 0); `variant` is one of
+        `variants`, or empty for the usual one.
         """
 
     def decide(self, state: State, command: Command, rng: Draws) -> tuple[Event, ...]:

@@ -46,6 +46,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rated: bool
     window: Window
     draw_start: bool = True
+    variant: str = ""
     house_bots_after_seconds: float | None = None
     house_bots: tuple[HouseBot, ...] = ()
 
@@ -122,6 +123,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     draw_start: bool
     places: tuple[Place, ...]
     pool: str = PRIVATE
+    variant: str = ""
 
     @property
     def refusals(self) -> int:
@@ -177,6 +179,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     guests: tuple[Entrant, ...]
     made: Made | None = None
+    variant: str = ""
 
     @property
     def is_full(self) -> bool:
@@ -186,7 +189,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     def proposal(self) -> Proposal:
         """Return the match this full table is to become."""
         places = tuple(Place(guest) for guest in self.guests)
-        return Proposal(id=self.id, game=self.game, rated=False, draw_start=self.draw_start, places=places)
+        return Proposal(
+            id=self.id,
+            game=self.game,
+            rated=False,
+            draw_start=self.draw_start,
+            places=places,
+            variant=self.variant,
+        )
 
 
 def derived_id(kind: str, subject: str, request_id: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from promontory.games.registry import seat_counts
+from promontory.games.registry import AnyGame, seat_counts
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import MatchEntry, Table, derived_id, fingerprint_of
 from promontory.matchmaking.ports import RequestIdReused, TableFull, Tables
@@ -30,18 +30,21 @@ class TableWish(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     seats: int
     draw_start: bool = False
+    variant: str = ""
     entropy: bytes = b""
 
 
 class Lobby:
-    """The use cases of the lobby; `seats` holds the numbers of seats of each game that is served.
+    """The use cases of the lobby; `games` holds the games that are served, by name.
 
     A full table's match is created by whoever notices it: the guest who took the last seat, anybody who asks for the
     table, or a matcher once `lease_seconds` have passed.
     """
 
-    def __init__(self, tables: Tables, creation: Creation, *, seats: Mapping[str, range], lease_seconds: float) -> None:
-        self._tables, self._creation, self._seats, self._lease_seconds = tables, creation, seats, lease_seconds
+    def __init__(
+        self, tables: Tables, creation: Creation, *, games: Mapping[str, AnyGame], lease_seconds: float
+    ) -> None:
+        self._tables, self._creation, self._games, self._lease_seconds = tables, creation, games, lease_seconds
 
     async def create(self, caller: Caller, wish: TableWish) -> Table:
         """Open a table with the caller in seat 0; the same wish again finds the same table."""
@@ -54,6 +57,7 @@ class Lobby:
             game=wish.game,
             seats=wish.seats,
             draw_start=wish.draw_start,
+            variant=wish.variant,
             created_ms=clock.now_ms(),
             fingerprint=fingerprint_of(wish),
             guests=(guest,),
@@ -64,11 +68,13 @@ class Lobby:
             raise request_id_reused() from error
 
     def _check(self, wish: TableWish) -> None:
-        if wish.game not in self._seats:
-            raise malformed("game", f"is one of {', '.join(self._seats)}")
-        seats = self._seats[wish.game]
-        if wish.seats not in seats:
-            raise malformed("seats", f"{wish.game} has {seat_counts(seats)} seats, not {wish.seats}")
+        if wish.game not in self._games:
+            raise malformed("game", f"is one of {', '.join(self._games)}")
+        game = self._games[wish.game]
+        if wish.seats not in game.seats:
+            raise malformed("seats", f"{wish.game} has {seat_counts(game.seats)} seats, not {wish.seats}")
+        if wish.variant and wish.variant not in game.variants:
+            raise malformed("variant", f"is empty or one of {', '.join(game.variants)}")
 
     async def join(self, caller: Caller, invite_code: str, entropy: bytes) -> Table:
         """Take the next free seat of the table with `invite_code`; the last one starts the match."""

@@ -62,8 +62,8 @@ def build(
     matcher = Matcher(pools, tickets, creation=creation, bots=bots, pace=pace)
     changes = Changes(tickets, pools, on_change=matcher.ring)
     queues = Queues(pools, tickets, ratings=ratings, changes=changes, most_open=settings.max_open_tickets)
-    seats = {game: registry.game(game).seats for game in rules}
-    lobby = Lobby(tables, creation, seats=seats, lease_seconds=lease_seconds)
+    games = {name: registry.game(name) for name in rules}
+    lobby = Lobby(tables, creation, games=games, lease_seconds=lease_seconds)
     allowance = Allowance(settings.max_creations_per_minute)
     return Service(
         servicers=[

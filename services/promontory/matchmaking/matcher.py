@@ -104,6 +104,7 @@ class Matcher:
             game=pool.game,
             rated=pool.rated,
             draw_start=pool.draw_start,
+            variant=pool.variant,
             places=group,
         )
         self._stale.add(pool.id)

@@ -22,6 +22,7 @@ _STATES = {
 def pool_message(pool: Pool, waiting: int) -> pb.Pool:
     """Return `pool` with the number of tickets that wait in it."""
     message = pb.Pool(pool=pool.id, game=pool.game, seats=pool.seats, rated=pool.rated, waiting=waiting)
+    message.variant = pool.variant
     if pool.house_bots_after_seconds is not None:
         message.house_bots_after.CopyFrom(_duration(pool.house_bots_after_seconds))
     return message

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from promontory.bots.registry import policy_names
 from promontory.games import registry
@@ -61,7 +62,7 @@ def read_pools(text: str, origin: str) -> tuple[Pool, ...]:
         problems.append("there is no pool")
     if problems:
         raise PoolsError(origin, tuple(problems))
-    return pools
+    return tuple(replace(pool, variant=pool.variant or registry.game(pool.game).variants[0]) for pool in pools)
 
 
 def served_pools(file: Path | None, games: frozenset[str]) -> Pools:
@@ -84,12 +85,14 @@ def _problems(pool: Pool) -> Iterator[str]:
         yield f"its id must be {POOL_ID.words}"
     yield from _problems_of_numbers(pool)
     try:
-        seats, policies = registry.game(pool.game).seats, policy_names(pool.game)
+        game, policies = registry.game(pool.game), policy_names(pool.game)
     except UnknownGameError as error:
         yield str(error)
         return
-    if pool.seats not in seats:
-        yield f"{pool.game} has {seat_counts(seats)} seats, not {pool.seats}"
+    if pool.seats not in game.seats:
+        yield f"{pool.game} has {seat_counts(game.seats)} seats, not {pool.seats}"
+    if pool.variant and pool.variant not in game.variants:
+        yield f"its variant is one of {', '.join(game.variants)}, not {pool.variant!r}"
     yield from _problems_of_bots(pool, policies)
 
 

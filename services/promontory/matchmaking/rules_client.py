@@ -57,6 +57,7 @@ def _setup(proposal: Proposal) -> match_pb2.MatchSetup:
         pool=proposal.pool,
         rated=proposal.rated,
         draw_start=proposal.draw_start,
+        variant=proposal.variant,
     )
 
 

@@ -65,6 +65,7 @@ class LobbyServicer:
             game=request.game,
             seats=request.seats,
             draw_start=request.draw_start,
+            variant=request.variant,
             entropy=request.client_entropy,
         )
         return lobby_pb.CreateTableResponse(table=table_message(await self._lobby.create(caller(), wish)))

@@ -51,6 +51,7 @@ class Setup(msgspec.Struct, frozen=True):
     pool: str = ""
     rated: bool = False
     draw_start: bool = False
+    variant: str = ""
 
     @property
     def entropies(self) -> tuple[bytes, ...]:
@@ -142,7 +143,7 @@ class Step(msgspec.Struct):
 def begin(game: AnyGame, setup: Setup, draws: Draws) -> tuple[Happening, ...]:
     """Return what sets the game up and brings it to its first decision."""
     state = game.initial(len(setup.seats))
-    return happenings(game, state, game.begin(state, draws, draw_start=setup.draw_start))
+    return happenings(game, state, game.begin(state, draws, draw_start=setup.draw_start, variant=setup.variant))
 
 
 def judge(game: AnyGame, state: Any, commands: Collection[Any], draws: Draws) -> tuple[Happening, ...]:

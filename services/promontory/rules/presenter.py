@@ -49,6 +49,7 @@ class Presenter:
             fairness=match_pb2.Fairness(scheme=SCHEME, commitment=match.commitment, server_seed=match.server_seed),
             create_time=timestamp(match.created_at_ms),
             update_time=timestamp(match.updated_at_ms),
+            variant=match.setup.variant or self._game(match).variants[0],
         )
 
     def view(self, match: Match, audience: Seat | None) -> Any:

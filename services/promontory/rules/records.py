@@ -53,7 +53,7 @@ class Closed(msgspec.Struct, frozen=True):
 def setup_of(message: match_pb2.MatchSetup) -> Setup:
     """Return the struct of a `MatchSetup`; a seat without a kind is a player's. Raises `Undecodable`."""
     seats = tuple(_seat(seat, index) for index, seat in enumerate(message.seats))
-    return Setup(seats, message.pool, message.rated, message.draw_start)
+    return Setup(seats, message.pool, message.rated, message.draw_start, message.variant)
 
 
 def _seat(message: match_pb2.SeatSetup, index: int) -> SeatSetup:
@@ -73,7 +73,9 @@ def setup_message(setup: Setup) -> match_pb2.MatchSetup:
         )
         for seat in setup.seats
     ]
-    return match_pb2.MatchSetup(seats=seats, pool=setup.pool, rated=setup.rated, draw_start=setup.draw_start)
+    return match_pb2.MatchSetup(
+        seats=seats, pool=setup.pool, rated=setup.rated, draw_start=setup.draw_start, variant=setup.variant
+    )
 
 
 def store_created(created: Created) -> StoredEvent:

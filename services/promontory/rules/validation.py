@@ -69,6 +69,8 @@ def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[
             yield f"{path}.{field}", problem
     if setup.pool and not POOL_ID.fits(setup.pool):
         yield "setup.pool", f"must be {POOL_ID.words}"
+    if setup.variant and setup.variant not in game.variants:
+        yield "setup.variant", f"is empty or one of {', '.join(game.variants)}"
     if setup.rated and not setup.pool:
         yield "setup.rated", "needs a pool"
 

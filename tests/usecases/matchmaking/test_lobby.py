@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promontory.games.registry import GAMES
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.lobby import CODE_LETTERS, Lobby, TableWish
 from promontory.matchmaking.memory import Memory, MemoryTables, MemoryTickets
@@ -26,8 +27,8 @@ def lobby(rules: RulesStandIn) -> Lobby:
     memory = Memory(now_ms)
     tables = MemoryTables(memory)
     creation = Creation(rules, tickets=MemoryTickets(memory), tables=tables)
-    seats = {"transcontinental": range(2, 3), "pacific": range(2, 6)}
-    return Lobby(tables, creation, seats=seats, lease_seconds=FOREVER_SECONDS)
+    games = {entry.name: entry.load() for entry in GAMES}
+    return Lobby(tables, creation, games=games, lease_seconds=FOREVER_SECONDS)
 
 
 async def test_a_table_has_an_invite_code_and_its_host_in_seat_0(lobby: Lobby) -> None:

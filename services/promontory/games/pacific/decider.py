@@ -42,6 +42,7 @@ class Pacific:
     """The rules `pacific/1`, played with one deck; implements `promontory.games.kernel.Game`."""
 
     name = "pacific"
+    variants = ("standard",)
     rules_version = RULES_VERSION
 
     def __init__(self, deck: Deck) -> None:
@@ -58,7 +59,7 @@ class Pacific:
             raise ValueError(f"this deck is for {self.seats.start} to {self.seats.stop - 1} seats, not {seats}")
         return State(players=(Player(),) * seats)
 
-    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
         """Return shuffle, deal and first phase. Nobody starts [P-2], so `draw_start` changes nothing."""
         order = rng.shuffle(self.deck.ids, "shuffle", 1)
         seats = range(len(state.players))

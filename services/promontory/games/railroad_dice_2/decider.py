@@ -24,7 +24,7 @@ from promontory.games.railroad_dice_2.commands import (
     Transport,
     UseLocomotive,
 )
-from promontory.games.railroad_dice_2.components import RULES_VERSION, Components
+from promontory.games.railroad_dice_2.components import RULES_VERSION, Components, LayoutKind
 from promontory.games.railroad_dice_2.course import Course
 from promontory.games.railroad_dice_2.dice import restock_all, return_dice, roll, use_locomotive
 from promontory.games.railroad_dice_2.ending import end_game
@@ -61,6 +61,8 @@ class RailroadDice2:
     def __init__(self, components: Components) -> None:
         self.box = box_of(components)
         self.data_hash = components.data_hash
+        usual = components.layouts.default
+        self.variants = (usual.value, *(layout.value for layout in LayoutKind if layout is not usual))
         self.seats = range(components.players.min, components.players.max + 1)
 
     def initial(self, seats: int) -> State:
@@ -72,13 +74,13 @@ class RailroadDice2:
             raise ValueError(f"a game for {self.seats.start} to {self.seats.stop - 1} seats, not {seats}")
         return initial_state(self.box, seats)
 
-    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
-        """Return who starts, and the tiles of the beginners' layout.
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
+        """Return who starts, and the tiles of the layout `beginners`; in `variable` the players lay them.
 
         The start is drawn in every match [R-4], so `draw_start` changes nothing.
         """
         course = Course(self.box, state)
-        begin(course, rng)
+        begin(course, rng, LayoutKind(variant or self.variants[0]))
         return tuple(course.events)
 
     def decide(self, state: State, command: Command, rng: Draws) -> tuple[Event, ...]:

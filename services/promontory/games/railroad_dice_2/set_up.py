@@ -22,12 +22,12 @@ from promontory.games.railroad_dice_2.stations import check_gray, check_home, gr
 from promontory.games.railroad_dice_2.vocabulary import Phase
 
 
-def begin(course: Course, rng: Draws) -> None:
+def begin(course: Course, rng: Draws, layout: LayoutKind) -> None:
     """Draw who starts [R-4], and lay the tiles of the beginners' layout if that is the one to play."""
     course.happen(StartPlayerDrawn(rng.integer(len(course.state.players), "start", 0, 0)))
-    layouts = course.components.layouts
-    if layouts.default is LayoutKind.BEGINNERS:
-        course.happen(*(TilePlaced(None, laid.tile_id, laid.square, laid.rotation) for laid in layouts.beginners))
+    if layout is LayoutKind.BEGINNERS:
+        tiles = course.components.layouts.beginners
+        course.happen(*(TilePlaced(None, laid.tile_id, laid.square, laid.rotation) for laid in tiles))
         course.happen(LayoutFixed(shift_of(course.state.layout)))
 
 

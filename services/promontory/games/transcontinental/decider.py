@@ -53,6 +53,7 @@ class Transcontinental:
     """The rules `transcontinental/1`, played with one deck; implements `promontory.games.kernel.Game`."""
 
     name = "transcontinental"
+    variants = ("standard",)
     rules_version = RULES_VERSION
     seats = range(SEATS, SEATS + 1)
 
@@ -69,7 +70,7 @@ class Transcontinental:
             raise ValueError(f"Transcontinental is a game for {SEATS} seats, not {seats}")
         return State()
 
-    def begin(self, state: State, rng: Draws, *, draw_start: bool) -> tuple[Event, ...]:
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
         """Return sides, shuffle, deal and first turn. CP is seat 0, or drawn if `draw_start` [T-4]; CP begins."""
         cp_seat = rng.integer(SEATS, "start", 0, 0) if draw_start else 0
         order = rng.shuffle(self.deck.ids, "shuffle", 1)

@@ -134,6 +134,7 @@ class CreateTableRequest(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     DRAW_START_FIELD_NUMBER: _builtins.int
     CLIENT_ENTROPY_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Required. Names this intent, 1 to 128 printable ASCII characters."""
     game: _builtins.str
@@ -144,6 +145,8 @@ class CreateTableRequest(_message.Message):
     """Optional. Draws the starting seat instead of giving it to seat 0."""
     client_entropy: _builtins.bytes
     """Optional. The player's share in the randomness, 0 to 32 bytes."""
+    variant: _builtins.str
+    """Optional. The way to play, one of the game's variants; the usual one when empty."""
     def __init__(
         self,
         *,
@@ -152,10 +155,11 @@ class CreateTableRequest(_message.Message):
         seats: _builtins.int = ...,
         draw_start: _builtins.bool = ...,
         client_entropy: _builtins.bytes = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_entropy", b"client_entropy", "draw_start", b"draw_start", "game", b"game", "request_id", b"request_id", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_entropy", b"client_entropy", "draw_start", b"draw_start", "game", b"game", "request_id", b"request_id", "seats", b"seats", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -25,31 +25,31 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#promontory/api/match/v1/match.proto\x12\x17promontory.api.match.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"{\n\tSeatSetup\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12/\n\x04kind\x18\x02 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x03 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x04 \x01(\x0c\"p\n\nMatchSetup\x12\x31\n\x05seats\x18\x01 \x03(\x0b\x32\".promontory.api.match.v1.SeatSetup\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\r\n\x05rated\x18\x03 \x01(\x08\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\"\x84\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x04 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\"C\n\x08\x46\x61irness\x12\x0e\n\x06scheme\x18\x01 \x01(\t\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\x12\x13\n\x0bserver_seed\x18\x03 \x01(\x0c\"7\n\tPlacement\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05place\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x03\"w\n\x07Outcome\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.promontory.api.match.v1.CloseReason\x12\x36\n\nplacements\x18\x02 \x03(\x0b\x32\".promontory.api.match.v1.Placement\"\xd2\x03\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12,\n\x05seats\x18\x07 \x03(\x0b\x32\x1d.promontory.api.match.v1.Seat\x12\x32\n\x05state\x18\x08 \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x0f\n\x07version\x18\t \x01(\x03\x12\x14\n\x0cseats_to_act\x18\n \x03(\x05\x12\x36\n\x07outcome\x18\x0b \x01(\x0b\x32 .promontory.api.match.v1.OutcomeH\x00\x88\x01\x01\x12\x33\n\x08\x66\x61irness\x18\x0c \x01(\x0b\x32!.promontory.api.match.v1.Fairness\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.TimestampB\n\n\x08_outcome*T\n\x08SeatKind\x12\x19\n\x15SEAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_KIND_PLAYER\x10\x01\x12\x17\n\x13SEAT_KIND_HOUSE_BOT\x10\x02*W\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10MATCH_STATE_OPEN\x10\x01\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x02*c\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43LOSE_REASON_PLAYED_OUT\x10\x01\x12\x19\n\x15\x43LOSE_REASON_RESIGNED\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#promontory/api/match/v1/match.proto\x12\x17promontory.api.match.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"{\n\tSeatSetup\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12/\n\x04kind\x18\x02 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x03 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x04 \x01(\x0c\"\x81\x01\n\nMatchSetup\x12\x31\n\x05seats\x18\x01 \x03(\x0b\x32\".promontory.api.match.v1.SeatSetup\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\r\n\x05rated\x18\x03 \x01(\x08\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x0f\n\x07variant\x18\x05 \x01(\t\"\x84\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x04 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\"C\n\x08\x46\x61irness\x12\x0e\n\x06scheme\x18\x01 \x01(\t\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\x12\x13\n\x0bserver_seed\x18\x03 \x01(\x0c\"7\n\tPlacement\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05place\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x03\"w\n\x07Outcome\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.promontory.api.match.v1.CloseReason\x12\x36\n\nplacements\x18\x02 \x03(\x0b\x32\".promontory.api.match.v1.Placement\"\xe3\x03\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12,\n\x05seats\x18\x07 \x03(\x0b\x32\x1d.promontory.api.match.v1.Seat\x12\x32\n\x05state\x18\x08 \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x0f\n\x07version\x18\t \x01(\x03\x12\x14\n\x0cseats_to_act\x18\n \x03(\x05\x12\x36\n\x07outcome\x18\x0b \x01(\x0b\x32 .promontory.api.match.v1.OutcomeH\x00\x88\x01\x01\x12\x33\n\x08\x66\x61irness\x18\x0c \x01(\x0b\x32!.promontory.api.match.v1.Fairness\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\x0f \x01(\tB\n\n\x08_outcome*T\n\x08SeatKind\x12\x19\n\x15SEAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_KIND_PLAYER\x10\x01\x12\x17\n\x13SEAT_KIND_HOUSE_BOT\x10\x02*W\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10MATCH_STATE_OPEN\x10\x01\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x02*c\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43LOSE_REASON_PLAYED_OUT\x10\x01\x12\x19\n\x15\x43LOSE_REASON_RESIGNED\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.match.v1.match_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SEATKIND']._serialized_start=1187
-  _globals['_SEATKIND']._serialized_end=1271
-  _globals['_MATCHSTATE']._serialized_start=1273
-  _globals['_MATCHSTATE']._serialized_end=1360
-  _globals['_CLOSEREASON']._serialized_start=1362
-  _globals['_CLOSEREASON']._serialized_end=1461
+  _globals['_SEATKIND']._serialized_start=1222
+  _globals['_SEATKIND']._serialized_end=1306
+  _globals['_MATCHSTATE']._serialized_start=1308
+  _globals['_MATCHSTATE']._serialized_end=1395
+  _globals['_CLOSEREASON']._serialized_start=1397
+  _globals['_CLOSEREASON']._serialized_end=1496
   _globals['_SEATSETUP']._serialized_start=97
   _globals['_SEATSETUP']._serialized_end=220
-  _globals['_MATCHSETUP']._serialized_start=222
-  _globals['_MATCHSETUP']._serialized_end=334
-  _globals['_SEAT']._serialized_start=337
-  _globals['_SEAT']._serialized_end=469
-  _globals['_FAIRNESS']._serialized_start=471
-  _globals['_FAIRNESS']._serialized_end=538
-  _globals['_PLACEMENT']._serialized_start=540
-  _globals['_PLACEMENT']._serialized_end=595
-  _globals['_OUTCOME']._serialized_start=597
-  _globals['_OUTCOME']._serialized_end=716
-  _globals['_MATCH']._serialized_start=719
-  _globals['_MATCH']._serialized_end=1185
+  _globals['_MATCHSETUP']._serialized_start=223
+  _globals['_MATCHSETUP']._serialized_end=352
+  _globals['_SEAT']._serialized_start=355
+  _globals['_SEAT']._serialized_end=487
+  _globals['_FAIRNESS']._serialized_start=489
+  _globals['_FAIRNESS']._serialized_end=556
+  _globals['_PLACEMENT']._serialized_start=558
+  _globals['_PLACEMENT']._serialized_end=613
+  _globals['_OUTCOME']._serialized_start=615
+  _globals['_OUTCOME']._serialized_end=734
+  _globals['_MATCH']._serialized_start=737
+  _globals['_MATCH']._serialized_end=1220
 # @@protoc_insertion_point(module_scope)

@@ -136,12 +136,17 @@ class MatchSetup(_message.Message):
     POOL_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
     DRAW_START_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     pool: _builtins.str
     """Optional. The pool the match belongs to, for example `transcontinental.ranked`; empty for a private match."""
     rated: _builtins.bool
     """Optional. Whether the match counts for ratings. Needs a pool."""
     draw_start: _builtins.bool
     """Optional. Draws the starting seat (in Transcontinental: who is CP) instead of giving it to seat 0."""
+    variant: _builtins.str
+    """Optional. The way to play: one of the game's variants, for example `variable` in Railroad Dice 2, where the players
+    lay the map; the usual one when empty.
+    """
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatSetup]:
         """Required. The seats in order, from seat 0; as many as the game allows."""
@@ -153,10 +158,11 @@ class MatchSetup(_message.Message):
         pool: _builtins.str = ...,
         rated: _builtins.bool = ...,
         draw_start: _builtins.bool = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_start", b"draw_start", "pool", b"pool", "rated", b"rated", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_start", b"draw_start", "pool", b"pool", "rated", b"rated", "seats", b"seats", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -308,6 +314,7 @@ class Match(_message.Message):
     FAIRNESS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match's id: 1 to 64 of a-z, 0-9, `_`, `-`."""
     game: _builtins.str
@@ -324,6 +331,8 @@ class Match(_message.Message):
     """Where it stands."""
     version: _builtins.int
     """The number of its last commit, 1 or more."""
+    variant: _builtins.str
+    """The way it is played, one of the game's variants."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___Seat]:
         """The seats, from seat 0."""
@@ -365,10 +374,11 @@ class Match(_message.Message):
         fairness: Global___Fairness | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "create_time", b"create_time", "fairness", b"fairness", "outcome", b"outcome", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "game", b"game", "match_id", b"match_id", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "state", b"state", "update_time", b"update_time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "game", b"game", "match_id", b"match_id", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "state", b"state", "update_time", b"update_time", "variant", b"variant", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__outcome: _TypeAlias = _typing.Literal["outcome"]  # noqa: Y015
     _WhichOneofArgType__outcome: _TypeAlias = _typing.Literal["_outcome", b"_outcome"]  # noqa: Y015

@@ -93,6 +93,7 @@ class Pool(_message.Message):
     RATED_FIELD_NUMBER: _builtins.int
     HOUSE_BOTS_AFTER_FIELD_NUMBER: _builtins.int
     WAITING_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     pool: _builtins.str
     """The pool's id, for example `transcontinental.ranked`."""
     game: _builtins.str
@@ -103,6 +104,8 @@ class Pool(_message.Message):
     """Whether its matches count for ratings."""
     waiting: _builtins.int
     """How many tickets wait now."""
+    variant: _builtins.str
+    """The way its matches are played, one of the game's variants."""
     @_builtins.property
     def house_bots_after(self) -> _duration_pb2.Duration:
         """How long a ticket waits before a house bot may take a free seat; unset if none ever does."""
@@ -116,10 +119,11 @@ class Pool(_message.Message):
         rated: _builtins.bool = ...,
         house_bots_after: _duration_pb2.Duration | None = ...,
         waiting: _builtins.int = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after", "house_bots_after", b"house_bots_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after", "game", b"game", "house_bots_after", b"house_bots_after", "pool", b"pool", "rated", b"rated", "seats", b"seats", "waiting", b"waiting"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after", "game", b"game", "house_bots_after", b"house_bots_after", "pool", b"pool", "rated", b"rated", "seats", b"seats", "variant", b"variant", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__house_bots_after: _TypeAlias = _typing.Literal["house_bots_after"]  # noqa: Y015
     _WhichOneofArgType__house_bots_after: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after"]  # noqa: Y015
