@@ -270,6 +270,8 @@ _TIMES: dict[str, Callable[[Figures], float]] = {
     "most ": lambda each: each.choice.slowest,
 }
 
+_HOT = ("own", "total", "calls")
+
 
 def _show(figures: Sequence[Figures], theirs: Sequence[Figures], hot: dict[str, list[Hot]]) -> None:
     console = Console()
@@ -284,7 +286,7 @@ def _show(figures: Sequence[Figures], theirs: Sequence[Figures], hot: dict[str, 
     if theirs:
         console.print(f"In brackets: ratios to the other checkout; the best of {ROUNDS} runs of each.")
     for game, functions in hot.items():
-        table = _table(f"Hottest in {game}, whole games", "own share", "with callees", "calls a command", of="function")
+        table = _table(f"Hottest in {game}: time of its own, with callees, calls a command", *_HOT, of="function")
         for one in functions:
             table.add_row(one.function, f"{one.own:.1%}", f"{one.with_callees:.1%}", f"{one.calls_per_command:.2f}")
         console.print(table)
