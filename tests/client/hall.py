@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -191,12 +192,14 @@ async def running(service: Service, keys: Keys, *others: Servicer, listen: str =
 
 @asynccontextmanager
 async def open_hall(
-    keys: Keys, *, kind: PoolKind = DUEL, log: EventLog | None = None, listen: str = "127.0.0.1:0"
+    keys: Keys, *, kind: PoolKind = DUEL, log: EventLog | None = None, wrap_rules: Callable[[Any], Any] | None = None
 ) -> AsyncIterator[Hall]:
-    """Serve a hall where matches of one kind are played."""
+    """Serve a hall where matches of one kind are played; `wrap_rules` may put something around the rules."""
     service = replica(keys, log or MemoryEventLog(), game=kind.game)
+    if wrap_rules:
+        service = replace(service, servicers=[(each, wrap_rules(rules)) for each, rules in service.servicers])
     queue, scorer = PairingQueue(keys, kind), HastyScorer()
     others = ((MATCHMAKING, queue), (LOBBY, MatchList(queue)), (SCORING, scorer))
-    async with running(service, keys, *others, listen=listen) as address:
+    async with running(service, keys, *others) as address:
         queue.address = address
         yield Hall(address, keys, queue, scorer=scorer)

@@ -3,7 +3,7 @@
 What happens when the bot is wrong:
 
 - A command that the rules refuse is reported and counted, and the seat plays what the policy `random` chooses instead,
-  so the match goes on. A bot that plays well has no refusals.
+  so the match goes on. A bot that plays well has no refusals. Where others act first, the bot is asked again instead.
 - An exception in the bot's file, or something returned that is no command, ends the run with a `BotError` that names
   the file and the line. Open matches are resigned, so that no opponent waits for a bot that is gone; the same happens
   when the run is cancelled. When the platform fails, they are left open. Either is told for each match.
@@ -241,9 +241,9 @@ class _Match:
             if error.reason in _TOO_LATE:
                 return
             instead = await self._fallback(update)
-            self._reasons[error.reason] += 1
-            self._tell(self._refusal(update, command, instead, error=error))
-            await self._submit(instead, update.version)
+            if await self._submit(instead, update.version):
+                self._reasons[error.reason] += 1
+                self._tell(self._refusal(update, command, instead, error=error))
 
     async def _check(self, command: Any, update: Update) -> None:
         """Raise `BotError` if `command` is none of the game, or not the seat's to give."""
@@ -252,18 +252,19 @@ class _Match:
         except ValueError as error:
             raise self._bot.misled(await self._seated.rules(), update.view, problem=error) from error
 
-    async def _submit(self, command: Any, version: int) -> None:
+    async def _submit(self, command: Any, version: int) -> bool:
+        """Submit `command`, and return whether it was played; others may have acted first."""
         request_id = new_request_id()
         while True:
             try:
                 await self._seated.submit(command, expected_version=version, request_id=request_id)
             except VersionConflict:
-                return
+                return False
             except ResourceExhausted as error:
                 await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
             else:
                 self._commands += 1
-                return
+                return True
 
     async def _fallback(self, update: Update) -> Any:
         """Return a command that the rules accept."""
