@@ -303,7 +303,7 @@ def _rounded(number: float) -> str:
 
 def _table(title: str, *columns: str, of: str = "game") -> Table:
     table = Table(title=title)
-    table.add_column(of, no_wrap=True)
+    table.add_column(of, overflow="fold", no_wrap=of == "game")
     for column in columns:
         table.add_column(column, justify="right")
     return table
