@@ -17,6 +17,7 @@ import msgspec
 
 from promontory import __version__
 from promontory.client.places import DATA_DIRECTORY, REDIS_URL_FILE
+from promontory.client.starters import FIRST_GAME
 
 Run = Callable[[argparse.Namespace], int]
 Parsers = Any  # argparse's class of sub-parsers is private
@@ -136,6 +137,7 @@ def _bot(commands: Parsers) -> None:
     actions = _group(commands, "bot", "Write a bot of your own and let it play.", of="action")
     new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
     new.add_argument("file", type=Path, help="the file to write; its name ends in .py")
+    new.add_argument("--game", default=FIRST_GAME, help="the game it plays (default: %(default)s)")
     new.add_argument("--search", action="store_true", help="a bot that searches ahead with the referee's own rules")
     run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
     run.epilog = "Exit code 0: all matches were played; 1: the run failed, or every command of the bot was refused."
@@ -157,11 +159,16 @@ def _bot(commands: Parsers) -> None:
 
 
 def _run_bot_new(arguments: argparse.Namespace) -> int:
-    from promontory.client import bot_command
+    from promontory.client import arena_command, bot_command
+    from promontory.games import registry
+    from promontory.matchmaking.pools import shipped_pools
 
-    bot_command.new(arguments.file, search=arguments.search)
-    print(f"wrote {arguments.file}; let it play: promontory bot run {arguments.file} --pool transcontinental.ranked")
-    print(f"measure it in seconds, on its own: promontory arena --policies {arguments.file},greedy")
+    file, game = arguments.file, arguments.game
+    bot_command.new(file, game, search=arguments.search)
+    pool = next((pool.id for pool in shipped_pools() if pool.game == game), "POOL")
+    seats = registry.seat_counts(registry.game(game).seats)
+    print(f"wrote {file}; let it play: promontory bot run {file} --pool {pool}")
+    print(f"measure it in seconds, with a policy for each of {seats} seats: {arena_command.line(game, str(file))}")
     return 0
 
 
@@ -187,11 +194,11 @@ def _run_bot(arguments: argparse.Namespace) -> int:
 
 def _arena(commands: Parsers) -> None:
     arena = _command(commands, "arena", _run_arena, "Measure bot policies against each other with the rules alone.")
-    arena.add_argument("--game", default="transcontinental", help="the game (default: %(default)s)")
+    arena.add_argument("--game", default=FIRST_GAME, help="the game (default: %(default)s)")
     arena.add_argument(
         "--policies",
-        default="greedy,random",
-        help="one per seat, comma separated: the game's own, or a bot's file, FILE.py (default: %(default)s)",
+        help="as many as there are to be seats, comma separated: the game's own, which are greedy and random, or bots'"
+        " files, FILE.py (default: greedy, and random for each further seat that the game needs)",
     )
     arena.add_argument("--games", type=_count, default=200, metavar="N", help="games to play (default: %(default)s)")
     arena.add_argument("--seed", type=int, default=1, help="seed of deals and policies (default: %(default)s)")
@@ -202,7 +209,9 @@ def _run_arena(arguments: argparse.Namespace) -> int:
     from promontory.bots.arena import Plan
     from promontory.client import arena_command
 
-    plan = Plan(tuple(arguments.policies.split(",")), games=arguments.games, seed=arguments.seed)
+    named = arguments.policies
+    policies = arena_command.usual(arguments.game) if named is None else tuple(named.split(","))
+    plan = Plan(policies, games=arguments.games, seed=arguments.seed)
     progress = arena_command.progress_line(sys.stderr.write) if sys.stderr.isatty() else None
     result = arena_command.run(arguments.game, plan, progress=progress)
     if arguments.json:

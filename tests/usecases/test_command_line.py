@@ -15,7 +15,9 @@ import pytest
 from promontory import __version__
 from promontory.bots.pacific import play_at_random
 from promontory.cli import main, parser
+from promontory.games.registry import GAMES
 from promontory.local.keys import KeyRing
+from promontory.matchmaking.pools import shipped_pools
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.export import audit_lines
 from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
@@ -290,6 +292,42 @@ def test_a_new_bot_never_overwrites_a_file(tmp_path: Path, capsys: Output) -> No
     assert f"promontory arena --policies {file},greedy" in capsys.readouterr().out
     assert run("bot", "new", str(file)) == 1
     assert (file.read_text(), str(file) in capsys.readouterr().err) == (written, True)
+
+
+@pytest.mark.parametrize(
+    ("game", "pool", "measure"),
+    [
+        ("transcontinental", "transcontinental.ranked", "arena --policies {file},greedy"),
+        ("pacific", "pacific.ranked.2", "arena --game pacific --policies {file},greedy"),
+    ],
+)
+def test_a_new_bots_author_is_told_what_to_run(
+    tmp_path: Path, game: str, pool: str, measure: str, capsys: Output
+) -> None:
+    """[README] A shipped pool of the game, and a table of its smallest size, which is then played at."""
+    file = tmp_path / "bot.py"
+    assert run("bot", "new", str(file), "--game", game) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith(f"promontory bot run {file} --pool {pool}")
+    assert second.endswith(f"promontory {measure.format(file=file)}")
+    assert pool in [shipped.id for shipped in shipped_pools() if shipped.game == game]
+    assert run(*measure.format(file=file).split(), "--games", "1") == 0
+
+
+@pytest.mark.parametrize("option", [(), ("--search",)])
+def test_a_game_that_does_not_exist_gets_no_bot(tmp_path: Path, option: tuple[str, ...], capsys: Output) -> None:
+    """The games there are are named."""
+    assert run("bot", "new", str(tmp_path / "bot.py"), "--game", "chess", *option) == 1
+    assert "no game 'chess'; there are: transcontinental, pacific" in capsys.readouterr().err
+    assert not (tmp_path / "bot.py").exists()
+
+
+@pytest.mark.parametrize("game", [entry.name for entry in GAMES])
+def test_the_arena_has_policies_for_every_game(game: str, capsys: Output) -> None:
+    """[README] Without `--policies`: greedy, against random on the other seats of the smallest table."""
+    assert run("arena", "--game", game, "--games", "1", "--json") == 0
+    names = [each["name"] for each in json.loads(capsys.readouterr().out)["policies"]]
+    assert (names[0], {*names[1:]}) == ("greedy", {"random"})
 
 
 def test_a_bot_without_a_platform_is_told_what_to_start(tmp_path: Path, capsys: Output) -> None:

@@ -15,7 +15,7 @@ from promontory.bots.port import Policy, RefusedPolicyError
 from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import Draws, Rejected, fold
-from promontory.games.registry import AnyGame
+from promontory.games.registry import AnyGame, seat_counts
 
 _Z95 = 1.959964
 """Half the width of the central 95 % of the normal distribution, in standard deviations."""
@@ -106,7 +106,8 @@ def run_arena(
     """
     known = own or {}
     if len(plan.policies) not in game.seats:
-        raise ValueError(f"{game.name} is not a game for {len(plan.policies)} policies")
+        seats = seat_counts(game.seats)
+        raise ValueError(f"{game.name} is not a game for {len(plan.policies)} policies: it needs {seats}, one a seat")
     if plan.games < 1:
         raise ValueError(f"the number of games must be at least 1, not {plan.games}")
     policies = [known[name] if name in known else policy(game, name) for name in plan.policies]

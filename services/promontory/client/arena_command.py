@@ -12,6 +12,7 @@ from typing import Any
 from promontory.bots.arena import ArenaResult, Plan, Progress, Standing, run_arena
 from promontory.bots.port import Policy, RefusedPolicyError, UnknownPolicyError
 from promontory.client.bot_file import Bot, BotError, load_bot
+from promontory.client.starters import FIRST_GAME
 from promontory.client.wording import refusal, shown
 from promontory.codec import registry as codecs
 from promontory.games import registry
@@ -19,6 +20,8 @@ from promontory.games.registry import AnyGame
 from promontory.games.text import counted
 
 BOT_SUFFIX = ".py"
+STRONGEST, WEAKEST = "greedy", "random"
+"""The policies that every game has."""
 
 
 def run(game_name: str, plan: Plan, *, progress: Progress | None = None) -> ArenaResult:
@@ -42,6 +45,20 @@ def run(game_name: str, plan: Plan, *, progress: Progress | None = None) -> Aren
             raise UnknownPolicyError(f"{error}; the name of a bot's file ends in {BOT_SUFFIX}") from error
         except RefusedPolicyError as error:
             raise BotError(_sentence(plan.policies[error.policy], error)) from error
+
+
+def usual(game_name: str, first: str = STRONGEST, others: str = WEAKEST) -> tuple[str, ...]:
+    """Return `first` and as many of `others` as the smallest table of the game has further seats.
+
+    Raises `UnknownGameError` if there is no such game.
+    """
+    return (first, *[others] * (registry.game(game_name).seats.start - 1))
+
+
+def line(game_name: str, file: str) -> str:
+    """Return the command that measures the bot in `file` against the game's best policy."""
+    game = "" if game_name == FIRST_GAME else f"--game {game_name} "
+    return f"promontory arena {game}--policies {','.join(usual(game_name, file, STRONGEST))}"
 
 
 def report(result: ArenaResult) -> str:
