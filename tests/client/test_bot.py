@@ -300,14 +300,14 @@ async def test_a_platform_that_fails_leaves_the_match_open(hall: Hall, good: Pat
     file = write(tmp_path / "cut.py", CUT)
     events: list[BotEvent] = []
     waiting = hall.client("bob")
-    other = asyncio.create_task(waiting.play(POOL))
+    ticket = await waiting.enter(POOL)  # who enters first begins, and this bot never comes to an end with its turn
     client = hall.client("ada")
     running = asyncio.create_task(run_bot(client, file, BotPlan(POOL), on_event=events.append))
     await eventually(lambda: _count(MatchStarted, events, 1))
     await client.close()
     with pytest.raises(promontory.ClientClosed):
         await running
-    seated = await other
+    seated = await ticket.seat()
     assert str(events[-1]) == f"{seated.match_id}: still open; `promontory bot run --resume` goes on with it"
     assert not (await seated.look()).match.is_over
     await waiting.close()
