@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 
 from promontory.bots.registry import policy_names
 from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import open_log
-from promontory.games import fairness
+from promontory.games import fairness, registry
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.ports import DrawSeed
@@ -19,7 +18,7 @@ from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
 from promontory.runtime import clock
 from promontory.runtime.server import Service, serve
-from promontory.runtime.settings import RulesSettings
+from promontory.runtime.settings import RulesSettings, SettingsError, game_files
 
 
 async def main(game_name: str, settings: RulesSettings) -> None:
@@ -33,15 +32,23 @@ async def main(game_name: str, settings: RulesSettings) -> None:
         UnsafeServer: the event log's server would lose matches.
         LibraryMissing: the server lacks the functions; `promontory load-functions` loads them.
     """
-    ruleset = load_ruleset(game_name, data_files(settings))
+    ruleset = load_ruleset(game_name, data_files(game_name, settings.data_files))
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
         await serve(compose(ruleset, log, settings), settings)
 
 
-def data_files(settings: RulesSettings) -> list[bytes]:
-    """Return the contents of the operator's data files. Raises `OSError` if one cannot be read."""
-    return [Path(file.strip()).read_bytes() for file in settings.data_files.split(",") if file.strip()]
+def data_files(game_name: str, setting: str) -> list[bytes]:
+    """Return the contents of the operator's data files for a game, of those that `setting` names for all games.
+
+    Raises:
+        SettingsError: the setting is not of the form `game=path,game=path`, or names a game that there is not.
+        OSError: a file cannot be read.
+    """
+    files = game_files(setting)
+    if strange := files.keys() - {game.name for game in registry.GAMES}:
+        raise SettingsError(f"PROMONTORY_DATA_FILES names no game with {', '.join(sorted(strange))}")
+    return [file.read_bytes() for file in files.get(game_name, ())]
 
 
 def draw_seed() -> bytes:

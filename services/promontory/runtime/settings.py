@@ -152,11 +152,30 @@ def targets(text: str) -> dict[str, str]:
 
     Raises `SettingsError` if it is not of that form.
     """
-    pairs = [pair.partition("=") for pair in text.split(",") if pair]
-    found = {name.strip(): target.strip() for name, _, target in pairs}
+    pairs = _pairs(text)
+    found = dict(pairs)
     if len(found) < len(pairs) or not all(found) or not all(found.values()):
         raise SettingsError(f"addresses are written name=host:port,name=host:port, each name once, not {text!r}")
     return found
+
+
+def game_files(text: str) -> dict[str, list[Path]]:
+    """Return the files in `game=path,game=path` by game, in their order; a game may be named more than once.
+
+    Raises `SettingsError` if it is not of that form.
+    """
+    found: dict[str, list[Path]] = {}
+    for game, file in _pairs(text):
+        if not game or not file:
+            raise SettingsError(f"files are written game=path,game=path, not {text!r}")
+        found.setdefault(game, []).append(Path(file))
+    return found
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return the two sides of every `=` in a list that commas part, without the white space around them."""
+    found = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    return [(name.strip(), value.strip()) for name, _, value in found]
 
 
 def _given(environ: Mapping[str, str]) -> dict[str, str]:

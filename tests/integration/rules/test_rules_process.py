@@ -135,6 +135,6 @@ async def test_with_a_data_file_that_is_malformed_it_does_not_start(
 ) -> None:
     """An operator's card file is checked before anything is served."""
     (tmp_path / "cards.json").write_text("{}")
-    settings = RulesSettings(redis_url=valkey_url, data_files=str(tmp_path / "cards.json"))
+    settings = RulesSettings(redis_url=valkey_url, data_files=f"transcontinental={tmp_path / 'cards.json'}")
     with pytest.raises(ValueError, match="card file"):
         await main("transcontinental", settings)

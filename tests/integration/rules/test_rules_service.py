@@ -36,13 +36,6 @@ async def first_of(stream: Any) -> Any:
     return await anext(aiter(stream))
 
 
-def test_the_service_has_the_methods_that_every_games_service_has() -> None:
-    """[architecture 3] The three game services have the same shape."""
-    playing = ["CreateMatch", "GetMatch", "GetGameData", "ListLegalCommands", "SubmitCommand", "PreviewCommand"]
-    assert [*playing, "WatchMatch", "ListMatchEvents", "Resign", "ExportMatch", "PlayAutomatically"] == METHODS
-    assert {method.name for method in DESCRIPTOR.methods if method.server_streaming} == STREAMS
-
-
 async def test_a_match_is_created_shown_and_played(client_of: ClientOf, match_id: str) -> None:
     """[architecture 3] CreateMatch, GetMatch, ListLegalCommands, SubmitCommand."""
     ada = client_of("ada")

@@ -14,7 +14,7 @@ from promontory.games.registry import GAMES, GameEntry
 from promontory.rules.main import data_files
 from promontory.rules.ruleset import load_ruleset
 from promontory.runtime.errors import Refusal
-from promontory.runtime.settings import RulesSettings
+from promontory.runtime.settings import SettingsError
 from tests.support.own_decks import faulty_deck, level_deck, own_deck
 
 OWN, LEVEL, SHIPPED = own_deck(), level_deck(), shipped_deck()
@@ -104,14 +104,21 @@ def test_a_malformed_file_is_refused_with_its_number_the_card_and_the_reason(
 
 
 def test_the_setting_names_files_in_their_order(tmp_path: Path) -> None:
-    """[PROMONTORY_DATA_FILES] Blanks and empty places do not matter."""
+    """[PROMONTORY_DATA_FILES] One setting for all games; blanks and empty places do not matter."""
     own, level = tmp_path / "own.json", tmp_path / "level.json"
     own.write_bytes(OWN)
     level.write_bytes(LEVEL)
-    assert data_files(RulesSettings(data_files=f" {level}, {own} ,")) == [LEVEL, OWN]
-    assert data_files(RulesSettings()) == []
+    setting = f" pacific={level}, pacific = {own} ,transcontinental={tmp_path / 'nowhere.json'}"
+    assert data_files("pacific", setting) == [LEVEL, OWN]
+    assert data_files("pacific", "") == []
 
 
 def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere\.json"):
-        data_files(RulesSettings(data_files=f"{tmp_path / 'nowhere.json'}"))
+        data_files("pacific", f"pacific={tmp_path / 'nowhere.json'}")
+
+
+@pytest.mark.parametrize("setting", ["cards.json", "pacific=", "=cards.json", "chess=cards.json"])
+def test_a_setting_that_names_no_game_or_no_file_is_refused(setting: str) -> None:
+    with pytest.raises(SettingsError, match="game"):
+        data_files("pacific", setting)
