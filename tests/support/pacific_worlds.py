@@ -46,6 +46,7 @@ FORESTALLED = 4
 """How many of them it submits for versions and seats that are not the right ones."""
 
 SECRET = (SetupPlace, PutOut, Choose)
+SECRET_PHASES = (Phase.SETUP_PLACE, Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE, Phase.CHOOSE)
 REVEALS = (SetupPlaced, CardsRevealed, ChoicesRevealed)
 WANTED = (
     "dolphin_spy_network",
@@ -112,6 +113,11 @@ class Pair(NamedTuple):
     def seats(self) -> int:
         """How many play."""
         return len(self.worlds[0].end.players)
+
+    @property
+    def hides_answers(self) -> bool:
+        """Whether the worlds differ in answers that are not revealed yet, not only in cards."""
+        return self.worlds[0].end.phase in SECRET_PHASES
 
 
 @cache

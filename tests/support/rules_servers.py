@@ -16,8 +16,10 @@ from promontory.client.stubs import Stub
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.rules.domain import SeatSetup, Setup
-from promontory.rules.main import compose
+from promontory.rules.main import compose, draw_seed
+from promontory.rules.ports import DrawSeed
 from promontory.rules.records import setup_message
+from promontory.rules.ruleset import Ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
 from promontory.runtime.identity import SERVICE_SCOPES
@@ -51,11 +53,20 @@ async def rules_server(
     url: str, keys: Keys, *, game: str = GAME, data: tuple[bytes, ...] = (), **settings: Any
 ) -> AsyncIterator[RulesServer]:
     """Run a rules service of one game as its process does, with connections of its own to `url`."""
+    async with server_of(ruleset(game, data), url, keys=keys, **settings) as server:
+        yield server
+
+
+@asynccontextmanager
+async def server_of(
+    rules: Ruleset, url: str, *, keys: Keys, seed: DrawSeed = draw_seed, **settings: Any
+) -> AsyncIterator[RulesServer]:
+    """Run a rules service of the game in `rules`, as `rules_server` does; the matches get their seeds from `seed`."""
     connections = connect(url)
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(ruleset(game, data), log, found)
+    service = compose(rules, log, found, seed=seed)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys) as address:
         yield RulesServer(address, service)
