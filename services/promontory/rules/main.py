@@ -46,8 +46,10 @@ def data_files(game_name: str, setting: str) -> list[bytes]:
         OSError: a file cannot be read.
     """
     files = game_files(setting)
-    if strange := files.keys() - {game.name for game in registry.GAMES}:
-        raise SettingsError(f"PROMONTORY_DATA_FILES names no game with {', '.join(sorted(strange))}")
+    names = [game.name for game in registry.GAMES]
+    if strange := files.keys() - set(names):
+        text = f"PROMONTORY_DATA_FILES names {', '.join(sorted(strange))}; there are the games {', '.join(names)}"
+        raise SettingsError(text)
     return [file.read_bytes() for file in files.get(game_name, ())]
 
 
