@@ -19,7 +19,7 @@ from promontory.games.pacific.sampling import determinize
 from promontory.games.pacific.state import TURNS, State
 from promontory.games.pacific.view import GameView
 
-WORLDS = 4
+WORLDS = 3
 TURNS_AHEAD = 1
 
 
