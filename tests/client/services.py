@@ -137,7 +137,9 @@ class Lounge:
     """A lobby with one table."""
 
     async def CreateTable(self, request: lobby.CreateTableRequest, context: Any) -> lobby.CreateTableResponse:
-        return lobby.CreateTableResponse(table=_table(request.game, request.seats, "ada"))
+        table = _table(request.game, request.seats, "ada")
+        table.variant = request.variant
+        return lobby.CreateTableResponse(table=table)
 
     async def JoinTable(self, request: lobby.JoinTableRequest, context: Any) -> lobby.JoinTableResponse:
         if request.invite_code != "OPENSEAT":

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 import promontory
-from promontory import AsyncClient
+from promontory import AsyncClient, TableOptions
 from promontory.client.tickets import TicketState, WaitReason, game_of_service
 from promontory.games.registry import UnknownGameError
 from tests.client.conftest import World
@@ -109,6 +109,11 @@ async def test_a_full_table_names_its_match(client: AsyncClient) -> None:
     assert joined.match_id == Referee.match_id
     with pytest.raises(promontory.NotFound, match="TABLE_NOT_FOUND"):
         await client.join_table("WRONG")
+
+
+async def test_a_table_is_opened_for_what_is_asked(client: AsyncClient) -> None:
+    table = await client.create_table("pacific", TableOptions(seats=4, variant="standard"))
+    assert (table.game, table.seats, table.variant) == ("pacific", 4, "standard")
 
 
 async def test_a_leaderboard_is_read_page_after_page(client: AsyncClient) -> None:

@@ -19,6 +19,7 @@ FOREVER_SECONDS = 600.0
 def pool(**given: Any) -> Pool:
     """Return a ranked pool for two without house bots."""
     usual: dict[str, Any] = {"id": POOL, "game": "transcontinental", "seats": 2, "rated": True, "window": WINDOW}
+    usual["variant"] = "standard"
     return Pool(**(usual | given))
 
 

@@ -33,7 +33,8 @@ USUAL = TableOptions()
 class Table(msgspec.Struct, frozen=True):
     """A private table; whoever joins needs `invite_code`.
 
-    `players` are those who sit there, in the order of seats. `match_id` is empty until all `seats` are taken.
+    `players` are those who sit there, in the order of seats. `match_id` is empty until all `seats` are taken; `variant`
+    is the way the match will be played, one of the game's `variants`.
     """
 
     table_id: str
@@ -43,6 +44,7 @@ class Table(msgspec.Struct, frozen=True):
     players: tuple[str, ...]
     match_id: str
     create_time: datetime
+    variant: str = ""
 
 
 class MatchEntry(msgspec.Struct, frozen=True):
@@ -90,6 +92,7 @@ def _table_of(message: Any) -> Table:
         players=tuple(message.player_ids),
         match_id=message.match_id,
         create_time=time_of(message.create_time),
+        variant=message.variant,
     )
 
 

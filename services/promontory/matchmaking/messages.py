@@ -84,6 +84,7 @@ def table_message(table: Table) -> lobby_pb.Table:
         match_id=table.made.match_id if table.made else "",
         service=registry.entry(table.game).service,
         create_time=timestamp(table.created_ms),
+        variant=table.variant,
     )
 
 

@@ -66,7 +66,7 @@ async def test_two_players_get_one_match_with_their_entropy(replica: Replica, pe
         pb.Assignment(service=SERVICE, match_id=f"tc-000-{request_id}", seat=seat) for seat in (0, 1)
     ]
     assert [seat.client_entropy for seat in setup.seats] == [b"ann", b"bob"]
-    assert (setup.pool, setup.rated, setup.draw_start) == (POOL, True, True)
+    assert (setup.pool, setup.rated, setup.draw_start, setup.variant) == (POOL, True, True, "standard")
 
 
 async def test_a_player_waiting_on_one_replica_meets_one_on_another(

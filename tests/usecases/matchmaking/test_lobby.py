@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from promontory.games.registry import GAMES
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.lobby import CODE_LETTERS, Lobby, TableWish
 from promontory.matchmaking.memory import Memory, MemoryTables, MemoryTickets
+from promontory.matchmaking.messages import table_message
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
@@ -52,6 +54,7 @@ async def test_opening_a_table_twice_gives_the_same_table(lobby: Lobby) -> None:
         (Caller("ann", frozenset()), WISH, "SCOPE_MISSING"),
         (ANN, TableWish(request_id="one", game="chess", seats=2), "BAD_REQUEST"),
         (ANN, TableWish(request_id="one", game="transcontinental", seats=3), "BAD_REQUEST"),
+        (ANN, TableWish(request_id="one", game="transcontinental", seats=2, variant="chess"), "BAD_REQUEST"),
         (ANN, TableWish(request_id="one", game="transcontinental", seats=2, entropy=bytes(33)), "BAD_REQUEST"),
         (ANN, TableWish(request_id="", game="transcontinental", seats=2), "BAD_REQUEST"),
     ],
@@ -60,6 +63,18 @@ async def test_a_table_that_cannot_be_is_refused(lobby: Lobby, caller: Caller, w
     with pytest.raises(Refusal) as refused:
         await lobby.create(caller, wish)
     assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("variant", ["", "standard"], ids=["the usual one", "by name"])
+async def test_guests_are_told_the_variant_and_the_match_gets_it(
+    lobby: Lobby, rules: RulesStandIn, variant: str
+) -> None:
+    """[CreateTable] The usual one when none is asked for."""
+    opened = await lobby.create(ANN, replace(WISH, variant=variant))
+    joined = await lobby.join(BOB, opened.invite_code, b"")
+    [proposal] = rules.matches.values()
+    assert [table_message(table).variant for table in (opened, joined)] == ["standard"] * 2
+    assert proposal.variant == "standard"
 
 
 async def test_a_request_id_with_another_table_is_refused(lobby: Lobby) -> None:

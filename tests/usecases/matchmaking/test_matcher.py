@@ -98,6 +98,7 @@ async def test_the_match_is_created_from_the_pool_and_the_tickets(world: World) 
     await match_once(world.matcher())
     [proposal] = world.rules.matches.values()
     assert (proposal.pool, proposal.rated, proposal.draw_start) == (POOL, True, True)
+    assert proposal.variant == "standard"
     assert [place.entrant.entropy for place in proposal.places] == [b"ann", b"bob"]
 
 

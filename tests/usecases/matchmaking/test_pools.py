@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from promontory.games.registry import GAMES
+from promontory.matchmaking.messages import pool_message
 from promontory.matchmaking.pools import PoolsError, load_pools, read_pools, served_pools, shipped_pools
 
 POOL = """
@@ -36,6 +37,13 @@ def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:
     assert (pool.house_bots_after_seconds, pool.house_bots, pool.draw_start) == (None, (), True)
 
 
+@pytest.mark.parametrize("text", [POOL, POOL + 'variant = ""', POOL + 'variant = "standard"'])
+def test_a_pool_is_of_the_usual_variant_unless_it_names_another(text: str) -> None:
+    """[matchmaking/v1 Pool] Players are told which."""
+    [pool] = read_pools(text, "test")
+    assert pool_message(pool, 0).variant == "standard"
+
+
 def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:
     file = tmp_path / "pools.toml"
     file.write_text(POOL)
@@ -56,6 +64,7 @@ def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:
         (POOL + POOL, "two pools have the same id"),
         (POOL.replace('"one"', '"one-more"'), "pool 'one-more': its id must be 1 to 56 of a-z, 0-9, _"),
         (POOL + "seat_order = 1", "seat_order"),
+        (POOL + 'variant = "chess"', "pool 'one': its variant is one of standard, not 'chess'"),
         (POOL + "house_bots_after_seconds = 15", "house_bots must be 1 at least"),
         (POOL + "house_bots_after_seconds = -1\nhouse_bots = [" + BOT + "]", "house_bots_after_seconds is 0 or more"),
         (POOL + f"house_bots = [{BOT}, {BOT}]", "two house bots have the same player id"),

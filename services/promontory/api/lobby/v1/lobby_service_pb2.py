@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/lobby/v1/lobby_service.proto\x12\x17promontory.api.lobby.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x01\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x13\n\x0binvite_code\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05seats\x18\x04 \x01(\x05\x12\x12\n\nplayer_ids\x18\x05 \x03(\t\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07service\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9e\x01\n\nMatchEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x0c\n\x04seat\x18\x05 \x01(\x05\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x82\x01\n\x12\x43reateTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x0f\n\x07variant\x18\x06 \x01(\t\"D\n\x13\x43reateTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"?\n\x10JoinTableRequest\x12\x13\n\x0binvite_code\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x02 \x01(\x0c\"B\n\x11JoinTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"A\n\x10GetTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\";\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"d\n\x13ListMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xa7\x03\n\x0cLobbyService\x12h\n\x0b\x43reateTable\x12+.promontory.api.lobby.v1.CreateTableRequest\x1a,.promontory.api.lobby.v1.CreateTableResponse\x12\x62\n\tJoinTable\x12).promontory.api.lobby.v1.JoinTableRequest\x1a*.promontory.api.lobby.v1.JoinTableResponse\x12_\n\x08GetTable\x12(.promontory.api.lobby.v1.GetTableRequest\x1a).promontory.api.lobby.v1.GetTableResponse\x12h\n\x0bListMatches\x12+.promontory.api.lobby.v1.ListMatchesRequest\x1a,.promontory.api.lobby.v1.ListMatchesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/lobby/v1/lobby_service.proto\x12\x17promontory.api.lobby.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc4\x01\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x13\n\x0binvite_code\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05seats\x18\x04 \x01(\x05\x12\x12\n\nplayer_ids\x18\x05 \x03(\t\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07service\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\t \x01(\t\"\x9e\x01\n\nMatchEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x0c\n\x04seat\x18\x05 \x01(\x05\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x82\x01\n\x12\x43reateTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x0f\n\x07variant\x18\x06 \x01(\t\"D\n\x13\x43reateTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"?\n\x10JoinTableRequest\x12\x13\n\x0binvite_code\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x02 \x01(\x0c\"B\n\x11JoinTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"A\n\x10GetTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\";\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"d\n\x13ListMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xa7\x03\n\x0cLobbyService\x12h\n\x0b\x43reateTable\x12+.promontory.api.lobby.v1.CreateTableRequest\x1a,.promontory.api.lobby.v1.CreateTableResponse\x12\x62\n\tJoinTable\x12).promontory.api.lobby.v1.JoinTableRequest\x1a*.promontory.api.lobby.v1.JoinTableResponse\x12_\n\x08GetTable\x12(.promontory.api.lobby.v1.GetTableRequest\x1a).promontory.api.lobby.v1.GetTableResponse\x12h\n\x0bListMatches\x12+.promontory.api.lobby.v1.ListMatchesRequest\x1a,.promontory.api.lobby.v1.ListMatchesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,25 +33,25 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.lobby.v1.lob
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TABLE']._serialized_start=106
-  _globals['_TABLE']._serialized_end=285
-  _globals['_MATCHENTRY']._serialized_start=288
-  _globals['_MATCHENTRY']._serialized_end=446
-  _globals['_CREATETABLEREQUEST']._serialized_start=449
-  _globals['_CREATETABLEREQUEST']._serialized_end=579
-  _globals['_CREATETABLERESPONSE']._serialized_start=581
-  _globals['_CREATETABLERESPONSE']._serialized_end=649
-  _globals['_JOINTABLEREQUEST']._serialized_start=651
-  _globals['_JOINTABLEREQUEST']._serialized_end=714
-  _globals['_JOINTABLERESPONSE']._serialized_start=716
-  _globals['_JOINTABLERESPONSE']._serialized_end=782
-  _globals['_GETTABLEREQUEST']._serialized_start=784
-  _globals['_GETTABLEREQUEST']._serialized_end=819
-  _globals['_GETTABLERESPONSE']._serialized_start=821
-  _globals['_GETTABLERESPONSE']._serialized_end=886
-  _globals['_LISTMATCHESREQUEST']._serialized_start=888
-  _globals['_LISTMATCHESREQUEST']._serialized_end=947
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=949
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1049
-  _globals['_LOBBYSERVICE']._serialized_start=1052
-  _globals['_LOBBYSERVICE']._serialized_end=1475
+  _globals['_TABLE']._serialized_end=302
+  _globals['_MATCHENTRY']._serialized_start=305
+  _globals['_MATCHENTRY']._serialized_end=463
+  _globals['_CREATETABLEREQUEST']._serialized_start=466
+  _globals['_CREATETABLEREQUEST']._serialized_end=596
+  _globals['_CREATETABLERESPONSE']._serialized_start=598
+  _globals['_CREATETABLERESPONSE']._serialized_end=666
+  _globals['_JOINTABLEREQUEST']._serialized_start=668
+  _globals['_JOINTABLEREQUEST']._serialized_end=731
+  _globals['_JOINTABLERESPONSE']._serialized_start=733
+  _globals['_JOINTABLERESPONSE']._serialized_end=799
+  _globals['_GETTABLEREQUEST']._serialized_start=801
+  _globals['_GETTABLEREQUEST']._serialized_end=836
+  _globals['_GETTABLERESPONSE']._serialized_start=838
+  _globals['_GETTABLERESPONSE']._serialized_end=903
+  _globals['_LISTMATCHESREQUEST']._serialized_start=905
+  _globals['_LISTMATCHESREQUEST']._serialized_end=964
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=966
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=1066
+  _globals['_LOBBYSERVICE']._serialized_start=1069
+  _globals['_LOBBYSERVICE']._serialized_end=1492
 # @@protoc_insertion_point(module_scope)

@@ -33,6 +33,7 @@ class Table(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     SERVICE_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    VARIANT_FIELD_NUMBER: _builtins.int
     table_id: _builtins.str
     """The table's id."""
     invite_code: _builtins.str
@@ -45,6 +46,8 @@ class Table(_message.Message):
     """The match, once the table is full; empty before."""
     service: _builtins.str
     """The gRPC service that referees the match."""
+    variant: _builtins.str
+    """The way the match will be played, one of the game's variants."""
     @_builtins.property
     def player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players in the order of their seats."""
@@ -64,10 +67,11 @@ class Table(_message.Message):
         match_id: _builtins.str = ...,
         service: _builtins.str = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        variant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "game", b"game", "invite_code", b"invite_code", "match_id", b"match_id", "player_ids", b"player_ids", "seats", b"seats", "service", b"service", "table_id", b"table_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "game", b"game", "invite_code", b"invite_code", "match_id", b"match_id", "player_ids", b"player_ids", "seats", b"seats", "service", b"service", "table_id", b"table_id", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
