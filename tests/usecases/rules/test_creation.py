@@ -11,7 +11,12 @@ from msgspec.structs import replace
 from promontory.api.match.v1 import events_pb2
 from promontory.eventlog.port import CommandIdReused, bucket_of
 from promontory.games import fairness
-from promontory.rules.domain import SeatKind, SeatSetup, Setup
+from promontory.games.kernel import Draws
+from promontory.games.transcontinental.decider import Transcontinental
+from promontory.games.transcontinental.events import Event
+from promontory.games.transcontinental.state import State
+from promontory.rules.domain import SeatKind, SeatSetup, Setup, begin
+from promontory.rules.presenter import Presenter
 from promontory.rules.usecases import match_id_for
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
@@ -81,6 +86,7 @@ async def test_only_who_may_create_matches_creates_them() -> None:
         (replace(TWO_PLAYERS, pool="No Pool"), "setup.pool"),
         (replace(TWO_PLAYERS, pool="a-b"), "setup.pool"),
         (replace(TWO_PLAYERS, rated=True), "setup.rated"),
+        (replace(TWO_PLAYERS, variant="chess"), "setup.variant"),
     ],
 )
 async def test_a_setup_that_cannot_be_played_is_refused_by_field(setup: Setup, field: str) -> None:
@@ -148,6 +154,33 @@ async def test_the_sides_are_drawn_only_if_the_setup_says_so() -> None:
     drawn = [await Bench().create(replace(TWO_PLAYERS, draw_start=True), request_id=f"{n}") for n in range(8)]
     assert {match.state.cp_seat for match in drawn} == {0, 1}
     assert (await Bench().create()).state.cp_seat == 0
+
+
+class Drawing(Transcontinental):
+    """Transcontinental with a variant in which the sides are drawn."""
+
+    variants = ("standard", "drawn")
+
+    def begin(self, state: State, rng: Draws, *, draw_start: bool, variant: str = "") -> tuple[Event, ...]:
+        """Return what begins the game; see `Game.begin`."""
+        return super().begin(state, rng, draw_start=variant == "drawn")
+
+
+@pytest.mark.parametrize(("variant", "sides"), [("", {0}), ("standard", {0}), ("drawn", {0, 1})])
+def test_a_match_begins_as_its_variant(variant: str, sides: set[int]) -> None:
+    """[match/v1 MatchSetup] The usual one unless the setup names another."""
+    game, setup = Drawing(ruleset().game.deck), replace(TWO_PLAYERS, variant=variant)
+    begun = [begin(game, setup, fairness.KeyedDraws(bytes([n]) * 32, game.name))[-1].state for n in range(8)]
+    assert {state.cp_seat for state in begun} == sides
+
+
+@pytest.mark.parametrize("variant", ["", "standard"], ids=["the usual one", "by name"])
+async def test_everybody_is_told_the_variant_of_a_match(variant: str) -> None:
+    """[match/v1 Match] Also by a process that reads it from the log."""
+    bench, setup = Bench(), replace(TWO_PLAYERS, variant=variant)
+    created, read = await bench.create(setup), await bench.replica().create(setup)
+    assert [match.setup.variant for match in (created, read)] == [variant] * 2
+    assert [Presenter(ruleset()).match(match).variant for match in (created, read)] == ["standard"] * 2
 
 
 async def test_a_creation_that_lost_its_answer_is_found_again() -> None:
