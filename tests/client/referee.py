@@ -104,7 +104,8 @@ def _raise(planned: list[Any]) -> None:
 class Referee:
     """The servicer: one match, `tc-000-test`, between `ada` (seat 0) and `bob` (seat 1).
 
-    Streams send every commit `repeats` times, and those of the versions in `skips` not at all.
+    Streams send every commit `repeats` times, and those of the versions in `skips` not at all. Whatever data the match
+    is said to be pinned to, only the shipped deck is given.
     """
 
     match_id = "tc-000-test"
@@ -116,6 +117,7 @@ class Referee:
         self.open_streams = 0
         self.heartbeats = 0
         self.repeats = 1
+        self.data_hash = GAME.data_hash
         self.skips: set[int] = set()
         self._heartbeat_seconds = heartbeat_seconds
         self._draws = KeyedDraws(b"test", GAME.name)
@@ -285,7 +287,7 @@ class Referee:
             match_id=self.match_id,
             game=GAME.name,
             rules_version=GAME.rules_version,
-            data_hash=GAME.data_hash,
+            data_hash=self.data_hash,
             pool="transcontinental.ranked",
             rated=True,
             seats=[

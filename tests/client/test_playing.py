@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from promontory import AsyncClient, Update, game
+from promontory import AsyncClient, Internal, Update, game
 from promontory.bots.registry import policy
 from promontory.client.matches import CloseReason
 from promontory.games.transcontinental.commands import DrawCard, EndWork, PlayMeld
@@ -104,6 +104,19 @@ async def test_the_match_can_be_seen_at_an_earlier_version(world: World, client:
     update = await client.spectate("transcontinental", world.referee.match_id).look(version=4)
     assert update.version == 4
     assert update.view == GAME.view(world.referee.commits[3].state, None)
+
+
+async def test_the_shipped_rules_are_taken_without_asking_for_data(world: World, client: AsyncClient) -> None:
+    rules = await client.spectate("transcontinental", world.referee.match_id).rules()
+    assert (rules.rules_version, rules.data_hash) == (GAME.rules_version, GAME.data_hash)
+    assert world.faults.requests("GetGameData") == []
+
+
+async def test_data_that_a_match_is_not_pinned_to_is_not_played_with(world: World, client: AsyncClient) -> None:
+    """[match/v1 Match.data_hash] Whatever the server says it is."""
+    world.referee.data_hash = bytes(32)
+    with pytest.raises(Internal, match="DATA_MISMATCH"):
+        await client.spectate("transcontinental", world.referee.match_id).rules()
 
 
 async def test_match_events_come_page_after_page(world: World, client: AsyncClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
@@ -43,11 +44,14 @@ class GameRemote:
         Raises:
             UnknownRulesError: this distribution lacks the rules.
             FailedPrecondition: the data is neither that of this distribution nor known to the server.
+            Internal: the server gives other data than it is asked for.
         """
         shipped = self.game.load(rules_version=match.rules_version)
         if match.data_hash == shipped.data_hash:
             return shipped
         answer = await self.call("GetGameData", data_hash=match.data_hash)
+        if hashlib.sha256(answer.data).digest() != match.data_hash:
+            raise Internal(f"the data is not that of match {match.match_id}", reason="DATA_MISMATCH")
         return self.game.load(answer.data, rules_version=match.rules_version)
 
     async def call(self, method: str, **fields: Any) -> Any:
