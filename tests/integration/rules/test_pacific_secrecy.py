@@ -12,7 +12,8 @@ from redis.asyncio import Redis
 
 from promontory.codec.pacific import CODEC
 from tests.support.pacific_leaks import Padded, Unredacted
-from tests.support.pacific_worlds import SECRET_PHASES, Arranged, Observer, Pair, Told, differences, pairs
+from tests.support.pacific_observer import Observer, Told, differences
+from tests.support.pacific_worlds import SECRET_PHASES, Arranged, Pair, pairs
 from tests.support.refereeing import SEED
 from tests.support.rules_servers import AS_BYTES, Client, as_platform, as_player, server_of
 from tests.support.serving import Keys

@@ -27,7 +27,8 @@ from promontory.runtime.errors import Refusal, as_refusal, status
 from promontory.runtime.identity import serve_as
 from tests.support.pacific import BLIND, GAME
 from tests.support.pacific_leaks import Foretelling, Impatient, InOrder, Padded, Precise, Unredacted, Verbose
-from tests.support.pacific_worlds import SECRET_PHASES, Arranged, Observer, Pair, Told, differences, pairs
+from tests.support.pacific_observer import Observer, Told, differences
+from tests.support.pacific_worlds import SECRET_PHASES, Arranged, Pair, pairs
 from tests.support.refereeing import MATCHMAKING, SEALS, SEED, player
 
 NO_CONTEXT: Any = None
