@@ -147,7 +147,7 @@ def client_of(address: str, keys: Keys, player: str) -> AsyncClient:
 
 
 async def create(address: str, keys: Keys, setup: Setup, *, game: str) -> str:
-    """Return the id of a new match, whoever asked for others before."""
+    """Return the id of a new match."""
     found = codec(game)
     request = found.messages.CreateMatchRequest(request_id=uuid.uuid4().hex, setup=setup_message(setup))
     async with grpc.aio.insecure_channel(address) as channel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
@@ -24,17 +23,13 @@ from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime.identity import PLAYER_SCOPES
 from tests.client.conftest import HASTY
 from tests.client.hall import client_of, create, play, replica, running
-from tests.support.own_decks import TITLE, level_deck, own_deck
+from tests.support.own_decks import TITLE, digest, level_deck, own_deck
 from tests.support.serving import TOKEN_LIFE, Keys, reason_of
 
 PACIFIC = codec("pacific")
 PLAYERS = ("ada", "bob", "cyd")
 TABLE = Setup(tuple(map(SeatSetup, PLAYERS)))
 OWN, LEVEL, SHIPPED = own_deck(), level_deck(), shipped_deck()
-
-
-def digest(deck: bytes) -> bytes:
-    return hashlib.sha256(deck).digest()
 
 
 class Installation:

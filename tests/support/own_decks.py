@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
@@ -34,6 +35,11 @@ def faulty_deck() -> bytes:
     deck = _shipped()
     deck["cards"][1]["colours"] = []
     return msgspec.json.encode(deck)
+
+
+def digest(deck: bytes) -> bytes:
+    """Return what a match with this deck is pinned to."""
+    return hashlib.sha256(deck).digest()
 
 
 def _shipped() -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.export import audit_lines
 from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
 from tests.golden.record import DIRECTORY
-from tests.support.own_decks import faulty_deck, own_deck
+from tests.support.own_decks import digest, faulty_deck, own_deck
 from tests.support.refereeing import Bench
 
 Output = pytest.CaptureFixture[str]
@@ -178,8 +177,8 @@ def test_a_match_with_an_own_deck_is_audited_with_that_deck(own: Path, capsys: O
 def test_without_its_deck_the_audit_says_which_one_is_missing(own: Path, capsys: Output) -> None:
     assert run("audit", str(own / "match.jsonl")) == 1
     told = capsys.readouterr().out
-    digest = hashlib.sha256(own_deck()).hexdigest()
-    assert f"cannot be judged: it is played with data whose SHA-256 is {digest}; name that file:" in told
+    missing = digest(own_deck()).hex()
+    assert f"cannot be judged: it is played with data whose SHA-256 is {missing}; name that file:" in told
     assert told.endswith("--game-data pacific=FILE\n")
 
 

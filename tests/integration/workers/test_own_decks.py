@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -12,7 +11,7 @@ from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.rules.audit import audit, shipped_rulesets
 from promontory.runtime.embedded import EmbeddedServer
 from tests.support.house import House, Place, build, open_house, running
-from tests.support.own_decks import level_deck, own_deck
+from tests.support.own_decks import digest, level_deck, own_deck
 
 OWN = own_deck()
 
@@ -49,7 +48,7 @@ async def test_house_bots_play_with_the_deck_of_their_match(
     async with running(house.dispatcher(publisher)):
         match = await house.is_over(await house.create("greedy", "greedy", "random"))
     asked = {commit.command_id.partition(":")[0] for commit in await house.commits(match.match_id)}
-    assert match.data_hash == hashlib.sha256(OWN).digest()
+    assert match.data_hash == digest(OWN)
     assert asked == {"create", "0", "1", "2"}
     assert await house.tallied() == {"house.0": 1, "house.1": 1, "house.2": 1}
     assert audit(await house.export(match.match_id), shipped_rulesets({"pacific": [OWN]})).ok

@@ -24,7 +24,7 @@ from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, audit_file, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.export import audit_lines, chunks
-from tests.support.own_decks import own_deck
+from tests.support.own_decks import digest, own_deck
 from tests.support.refereeing import HOUSE_FIRST, RELAY, Bench, ruleset
 from tests.support.transcontinental import seeded
 
@@ -327,7 +327,7 @@ def test_a_match_with_an_own_deck_is_judged_by_that_deck() -> None:
 def test_a_match_whose_deck_is_not_there_cannot_be_judged() -> None:
     """Neither right nor wrong: the report tells which data is missing, and how to give it."""
     report = audit(played_with_an_own_deck(), shipped_rulesets({"pacific": [own_deck("Another")]}))
-    data_hash = hashlib.sha256(own_deck()).hexdigest()
+    data_hash = digest(own_deck()).hex()
     cause = f"it is played with data whose SHA-256 is {data_hash}; name that file: --game-data pacific=FILE"
     assert (report.ok, report.undecided, report.version, report.cause) == (False, True, 1, cause)
     assert report.sentence() == f"match {report.match_id}: cannot be judged: {cause}"

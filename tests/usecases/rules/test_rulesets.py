@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from promontory.games import registry
-from promontory.games.pacific.cards import shipped_deck
-from promontory.games.registry import GAMES, GameEntry
+from promontory.games.pacific.cards import load_deck, shipped_deck
+from promontory.games.pacific.decider import Pacific
+from promontory.games.registry import GAMES, GameEntry, Rules
 from promontory.rules.main import data_files
 from promontory.rules.ruleset import load_ruleset
 from promontory.runtime.errors import Refusal
 from promontory.runtime.settings import SettingsError
-from tests.support.own_decks import faulty_deck, level_deck, own_deck
+from tests.support.own_decks import digest, faulty_deck, level_deck, own_deck
 
 OWN, LEVEL, SHIPPED = own_deck(), level_deck(), shipped_deck()
-
-
-def digest(file: bytes) -> bytes:
-    return hashlib.sha256(file).digest()
 
 
 def hashes(data: Sequence[bytes]) -> list[bytes]:
@@ -66,6 +63,26 @@ def test_a_match_is_judged_with_the_data_that_it_is_pinned_to(file: bytes) -> No
     ruleset = load_ruleset("pacific", [OWN, LEVEL])
     assert ruleset.pinned("pacific/1", digest(file)).data_hash == digest(file)
     assert ruleset.data(digest(file)) == file
+
+
+def test_older_rules_stay_with_every_file_that_they_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[Ruleset.pinned] A match goes on by the rules it began with; new ones begin with the current rules."""
+
+    class Older(Pacific):
+        rules_version = "pacific/0"
+
+    def load(data: bytes) -> Older:
+        if data == LEVEL:
+            raise ValueError("unknown to the older rules")
+        return Older(load_deck(data))
+
+    entry = registry.entry("pacific")
+    monkeypatch.setattr(registry, "GAMES", (replace(entry, rules=(*entry.rules, Rules("pacific/0", load))),))
+    ruleset = load_ruleset("pacific", [LEVEL, OWN])
+    assert [(game.rules_version, game.data_hash) for game in ruleset.games] == [
+        *(("pacific/1", digest(file)) for file in (LEVEL, OWN, SHIPPED)),
+        *(("pacific/0", digest(file)) for file in (OWN, SHIPPED)),
+    ]
 
 
 @pytest.mark.parametrize(("version", "file"), [("pacific/1", LEVEL), ("pacific/9", OWN), ("transcontinental/1", OWN)])
