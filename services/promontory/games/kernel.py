@@ -115,6 +115,9 @@ class Game(Protocol[State, Command, Event, View, Legal]):
     def foreseeable(self, state: State, event: Event) -> bool:
         """Tell whether a seat could know `event`'s content before it happens: neither chance nor hidden cards."""
 
+    def repeatable(self, event: Event) -> bool:
+        """Tell whether a seat could cause events like `event` without end, since they bring the game no further."""
+
     def seat_of(self, command: Command) -> Seat:
         """Return the seat that gives `command`."""
 

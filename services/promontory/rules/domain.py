@@ -19,6 +19,9 @@ FOLLOW_UP_MS = 3000
 HASHED_EVERY = 20
 """Every so many commits, a commit's meta tells the hash of the state after it."""
 
+MOST_REPEATED = 20
+"""How many commits in a row a seat may make that bring the game no further; the others, too, want to be heard."""
+
 Awaiting = tuple[int | None, ...]
 """For each seat the version since which it is to act, None while it is not."""
 
@@ -70,7 +73,8 @@ class Result(msgspec.Struct, frozen=True):
 class Match(msgspec.Struct, frozen=True):
     """A match at the version of `position`; times in ms since the epoch.
 
-    `state` is the game's own. `result` and `server_seed` are set by the closing commit, and only by it.
+    `state` is the game's own. `repeated` counts for each seat its last commits that brought the game no further, and is
+    empty before any seat has acted. `result` and `server_seed` are set by the closing commit, and only by it.
     """
 
     match_id: str
@@ -85,6 +89,7 @@ class Match(msgspec.Struct, frozen=True):
     state: Any
     created_at_ms: int
     updated_at_ms: int
+    repeated: tuple[int, ...] = ()
     result: Result | None = None
     server_seed: bytes = b""
 
@@ -195,6 +200,17 @@ def awaiting_after(before: Awaiting, to_act: Collection[Seat], *, version: int, 
         None if seat not in to_act else version if since is None or seat == actor else since
         for seat, since in enumerate(before)
     )
+
+
+def repeated_after(
+    match: Match, game: AnyGame, happened: Collection[Happening], *, actor: Seat | None
+) -> tuple[int, ...]:
+    """Return how many of each seat's last commits brought the game no further, once `actor` caused `happened`."""
+    if actor is None:
+        return match.repeated
+    before = match.repeated or (0,) * len(match.setup.seats)
+    is_repeated = all(game.repeatable(each.event) for each in happened)
+    return (*before[:actor], before[actor] + 1 if is_repeated else 0, *before[actor + 1 :])
 
 
 def nobody(seats: int) -> Awaiting:

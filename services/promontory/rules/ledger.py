@@ -26,6 +26,7 @@ from promontory.rules.domain import (
     happenings,
     nobody,
     obligations,
+    repeated_after,
     result_of,
 )
 from promontory.rules.ruleset import Ruleset
@@ -145,6 +146,7 @@ class Ledger:
             awaiting=awaiting_after(match.awaiting, game.to_act(state), version=version, actor=actor),
             state=state,
             updated_at_ms=now_ms,
+            repeated=repeated_after(match, game, happened, actor=actor),
             result=None if outcome is None else result_of(outcome),
         )
 

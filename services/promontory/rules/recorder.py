@@ -17,7 +17,9 @@ from promontory.rules.draws import SealedDraws
 from promontory.rules.ledger import Intent, Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.ports import Seals
+from promontory.rules.validation import check_repeated
 from promontory.runtime import clock
+from promontory.runtime.errors import Refusal
 
 MAX_ATTEMPTS = 8
 """How often an intent is judged anew because others were quicker, before its sender is told so."""
@@ -58,6 +60,7 @@ class Recorder:
 
         Raises:
             Rejected: the rules forbid it.
+            Refusal: the seat has changed its mind too often without bringing the game on.
             VersionConflict, AlreadyActed: `choose` raised it, or others were quicker again and again.
             CommandIdReused: the command id came before with other content.
         """
@@ -66,7 +69,7 @@ class Recorder:
                 return await self._attempt(match, intent, choose)
             except _Stale:
                 match = await self._matches.fresh(match.match_id)
-            except (Rejected, VersionConflict, AlreadyActed):
+            except (Rejected, Refusal, VersionConflict, AlreadyActed):
                 earlier, newer = await asyncio.gather(self._earlier(match, intent), self._matches.fresh(match.match_id))
                 if earlier is not None:
                     return await self._first_answer(match, earlier)
@@ -83,6 +86,8 @@ class Recorder:
         if not intent.commands:
             intent = replace(intent, commands=self._ledger.encoded(commands))
         draft = self._ledger.draft(match, happened, intent, reveal=lambda: draws.server_seed, now_ms=clock.now_ms())
+        if intent.actor is not None:
+            check_repeated(draft.step.match.repeated[intent.actor])
         try:
             appended = await self._matches.append(match, draft)
         except (VersionConflict, StreamClosed) as stale:

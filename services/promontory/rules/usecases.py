@@ -14,7 +14,7 @@ from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules import access, records
-from promontory.rules.domain import Happening, Match, Setup, Step, begin, foreseen, judge
+from promontory.rules.domain import Happening, Match, Setup, Step, begin, foreseen, judge, repeated_after
 from promontory.rules.draws import draws_of
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.matches import Matches
@@ -22,7 +22,7 @@ from promontory.rules.metering import CommandMeter
 from promontory.rules.ports import DrawSeed, Seals
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.rules.ruleset import Ruleset
-from promontory.rules.validation import check_reached, check_setup
+from promontory.rules.validation import check_reached, check_repeated, check_setup
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller, Scope
@@ -175,7 +175,7 @@ class Referee:
         return answer.step.version, True
 
     async def preview(self, caller: Caller, match_id: str, seat: Seat, commands: Sequence[Any]) -> Preview:
-        """Return what `commands` would do as far as `seat` can know it; raise `Rejected` as submitting them would."""
+        """Return what `commands` would do as far as `seat` can know it; raise as submitting them would."""
         match = await self._matches.fresh(match_id)
         access.require_seat(match, seat, caller)
         game, state = self._ledger.game_of(match), match.state
@@ -187,6 +187,7 @@ class Referee:
             if len(known) < len(caused):
                 return Preview(match, shown, ends_early=True)
             state = known[-1].state
+        check_repeated(repeated_after(match, game, shown, actor=seat)[seat])
         return Preview(match, shown, ends_early=False)
 
     async def page(self, caller: Caller, match_id: str, seat: Seat | None, *, size: int, token: str) -> Page:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from promontory.games.fairness import MAX_ENTROPY_BYTES
 from promontory.games.registry import AnyGame, seat_counts
-from promontory.rules.domain import SeatSetup, Setup
+from promontory.rules.domain import MOST_REPEATED, SeatSetup, Setup
 from promontory.rules.matches import not_found
 from promontory.rules.ruleset import Ruleset
 from promontory.runtime.errors import Kind, Refusal, malformed
@@ -46,6 +46,13 @@ def check_reached(version: int, current: int) -> None:
         text = f"the match is at version {current}, not yet at {version}"
         metadata = {"version": version, "currentVersion": current}
         raise Refusal(Kind.MALFORMED, "VERSION_OUT_OF_RANGE", text, metadata=metadata)
+
+
+def check_repeated(repeated: int) -> None:
+    """Raise the refusal `TOO_MANY_CHANGES` if too many of a seat's last commits brought the game no further."""
+    if repeated > MOST_REPEATED:
+        text = f"the last {MOST_REPEATED} submissions of the seat brought the game no further; play on, or resign"
+        raise Refusal(Kind.FORBIDDEN_NOW, "TOO_MANY_CHANGES", text, metadata={"limit": MOST_REPEATED})
 
 
 def check_setup(setup: Setup, game: AnyGame, policies: Collection[str]) -> None:

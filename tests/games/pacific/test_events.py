@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from promontory.games.fairness import KeyedDraws
 from promontory.games.kernel import fold
 from promontory.games.pacific.commands import SetExplicitRuns
@@ -10,14 +12,18 @@ from promontory.games.pacific.events import (
     AreaRunEnded,
     AreaRunStarted,
     CardDrawn,
+    CardPutOut,
     DecisionAnswered,
     DecisionOpened,
     EffectArmed,
+    Event,
     ExecutionDone,
     ExplicitRunsSet,
     MoneyGained,
     PhaseStarted,
     SeatEffect,
+    SetupChosen,
+    SlotsChosen,
     TokensMoved,
     TokensPlaced,
     TokensRemoved,
@@ -112,3 +118,25 @@ def test_folding_the_events_gives_the_state() -> None:
     rng = KeyedDraws(bytes(32), GAME.name)
     events = GAME.begin(GAME.initial(4), rng, draw_start=False)
     assert fold(GAME, GAME.initial(4), events) == begun(4, rng)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ExplicitRunsSet(0, on=True),
+        SetupChosen(0, Area.PERU, Area.JAPAN, again=True),
+        CardPutOut(0, "a", again=True),
+        SlotsChosen(0, (1,), again=True),
+    ],
+)
+def test_changes_can_be_made_without_end(event: Event) -> None:
+    """[P-4] [Pacific 4.3] They bring the game no further."""
+    assert GAME.repeatable(event)
+
+
+@pytest.mark.parametrize(
+    "event", [PhaseStarted(1, Phase.CHOOSE), SetupChosen(0, Area.PERU, Area.JAPAN), CardPutOut(0, "a"), SlotsChosen(0)]
+)
+def test_first_answers_bring_the_game_on(event: Event) -> None:
+    """[P-4] And so does all that follows from them."""
+    assert not GAME.repeatable(event)

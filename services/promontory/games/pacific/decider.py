@@ -14,12 +14,15 @@ from promontory.games.pacific.commands import (
     SetupPlace,
 )
 from promontory.games.pacific.events import (
+    CardPutOut,
     DeckShuffled,
     Event,
     ExplicitRunsSet,
     HandDealt,
     PhaseStarted,
     SeatResigned,
+    SetupChosen,
+    SlotsChosen,
 )
 from promontory.games.pacific.legal import LegalCommands, legal_commands
 from promontory.games.pacific.phases import is_asked, slot_choice, waited_for
@@ -111,6 +114,14 @@ class Pacific:
     def foreseeable(self, state: State, event: Event) -> bool:
         """Tell whether a seat could know `event` before it happens."""
         return is_foreseeable(event)
+
+    def repeatable(self, event: Event) -> bool:
+        """Tell whether `event` is a changed answer [P-4] or a changed setting, which any number may follow."""
+        match event:
+            case ExplicitRunsSet() | SetupChosen(again=True) | CardPutOut(again=True) | SlotsChosen(again=True):
+                return True
+            case _:
+                return False
 
     def seat_of(self, command: Command) -> Seat:
         """Return the seat that gives `command`."""

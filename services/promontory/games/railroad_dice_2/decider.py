@@ -118,6 +118,10 @@ class RailroadDice2:
         """Tell whether a seat could know `event` before it happens: it is not drawn."""
         return not isinstance(event, StartPlayerDrawn | DiceRolled)
 
+    def repeatable(self, event: Event) -> bool:
+        """Tell that no event can be caused without end: every command brings the game on."""
+        return False
+
     def seat_of(self, command: Command) -> Seat:
         """Return the seat that gives `command`."""
         return command.seat

@@ -129,6 +129,10 @@ class Transcontinental:
         """Tell whether a seat could know `event` before it happens."""
         return is_foreseeable(event)
 
+    def repeatable(self, event: Event) -> bool:
+        """Tell that no event can be caused without end: every command brings the game on."""
+        return False
+
     def seat_of(self, command: Command) -> Seat:
         """Return the seat that gives `command`."""
         return command.seat

@@ -90,6 +90,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The command at index `command` stands behind one that draws, so that refusing it could tell
     what is drawn. Submit the commands up to the draw, and then decide again.
     """
+    ERROR_REASON_TOO_MANY_CHANGES: _ErrorReason.ValueType  # 33
+    """FAILED_PRECONDITION. The seat's last submissions, as many as `limit`, only changed answers that it had given, or
+    settings. Submit something that brings the game on, or resign.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -164,5 +168,9 @@ ERROR_REASON_METHOD_UNKNOWN: ErrorReason.ValueType  # 31
 ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 32
 """FAILED_PRECONDITION. The command at index `command` stands behind one that draws, so that refusing it could tell
 what is drawn. Submit the commands up to the draw, and then decide again.
+"""
+ERROR_REASON_TOO_MANY_CHANGES: ErrorReason.ValueType  # 33
+"""FAILED_PRECONDITION. The seat's last submissions, as many as `limit`, only changed answers that it had given, or
+settings. Submit something that brings the game on, or resign.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
