@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from promontory.local.demo import demo_pools, shares
+from promontory.local.demo import demo_pools, spread
+from promontory.matchmaking.domain import Pool
+from tests.support.matchmaking import pool
+
+DUEL, TWO, THREE, FOUR = (
+    pool(id=f"{game}.{seats}", game=game, seats=seats)
+    for game, seats in [("transcontinental", 2), ("pacific", 2), ("pacific", 3), ("pacific", 4)]
+)
 
 
 @pytest.mark.parametrize(
-    ("total", "parts", "expected"), [(20, 2, [10, 10]), (11, 4, [3, 3, 3, 2]), (1, 3, [1, 0, 0]), (0, 2, [0, 0])]
+    ("pools", "matches", "expected"),
+    [
+        ([DUEL, TWO, THREE, FOUR], 20, [10, 4, 3, 3]),
+        ([TWO, DUEL, THREE], 5, [2, 1, 2]),
+        ([DUEL, TWO, THREE], 1, [1, 0, 0]),
+        ([TWO, THREE, FOUR], 11, [4, 4, 3]),
+    ],
 )
-def test_matches_are_shared_as_evenly_as_can_be(total: int, parts: int, expected: list[int]) -> None:
-    assert shares(total, parts) == expected
+def test_every_game_gets_as_many_matches_and_then_every_number_of_seats(
+    pools: Sequence[Pool], matches: int, expected: list[int]
+) -> None:
+    """However many pools a game has; a game's pools stand together."""
+    planned = spread(pools, matches)
+    assert [n for _, n in planned] == expected
+    assert sorted(each.id for each, _ in planned) == sorted(each.id for each in pools)
 
 
 def test_only_the_games_asked_for_are_played() -> None:

@@ -120,7 +120,7 @@ class Demonstration:
         self._client = AsyncClient(platform.endpoints, token=house.token)
         connection = Connection(platform.endpoints, token=house.token, retry_seconds=RETRY_SECONDS, timing=Timing())
         self._queue = Remote(connection, MATCHMAKING)
-        self._pools = demo_pools(options.games)
+        self._planned = spread(demo_pools(options.games), options.matches)
         self._rulesets = shipped_rulesets()
         self._followed: dict[str, asyncio.Task[None]] = {}
         self._results: list[MatchResult] = []
@@ -130,20 +130,13 @@ class Demonstration:
         async with self._client:
             started = clock.monotonic()
             watching = asyncio.create_task(self._watch_progress())
-            await asyncio.gather(*(self._play_pool(pool, n) for pool, n in self._shares()))
+            await asyncio.gather(*(self._play_pool(pool, n) for pool, n in self._planned))
             seconds = clock.monotonic() - started
             watching.cancel()
             self._display.figures(await self._scrape())
             leaderboard = await self._leaderboard()
             figures = await self._scrape()
         return self._result(figures, seconds, leaderboard)
-
-    def _shares(self) -> Sequence[tuple[Pool, int]]:
-        """Return how many matches each pool plays: as many of each game, and as many of each number of seats."""
-        by_game = {name: [pool for pool in self._pools if pool.game == name] for name in GAME_NAMES}
-        played = [pools for pools in by_game.values() if pools]
-        matches = zip(played, shares(self._options.matches, len(played)), strict=True)
-        return [pair for pools, n in matches for pair in zip(pools, shares(n, len(pools)), strict=True)]
 
     async def _play_pool(self, pool: Pool, matches: int) -> None:
         places = iter(range(matches * pool.seats))
@@ -187,7 +180,7 @@ class Demonstration:
             await asyncio.sleep(WATCH_SECONDS)
 
     async def _leaderboard(self) -> tuple[Standing, ...]:
-        lines = [await self._settled_leaderboard(pool, matches) for pool, matches in self._shares()]
+        lines = [await self._settled_leaderboard(pool, matches) for pool, matches in self._planned]
         return tuple(standing for each in lines for standing in each)
 
     async def _settled_leaderboard(self, pool: Pool, matches: int) -> list[Standing]:
@@ -218,7 +211,16 @@ class Demonstration:
         )
 
 
-def shares(total: int, parts: int) -> list[int]:
+def spread(pools: Sequence[Pool], matches: int) -> list[tuple[Pool, int]]:
+    """Return how many of `matches` each pool plays: as many of each game, and as many of each number of seats."""
+    by_game: dict[str, list[Pool]] = {}
+    for pool in pools:
+        by_game.setdefault(pool.game, []).append(pool)
+    games = zip(by_game.values(), _shares(matches, len(by_game)), strict=True)
+    return [pair for same, n in games for pair in zip(same, _shares(n, len(same)), strict=True)]
+
+
+def _shares(total: int, parts: int) -> list[int]:
     """Return `total` in `parts` shares that differ by one at most, the greater ones first."""
     each, more = divmod(total, parts)
     return [each + (part < more) for part in range(parts)]
