@@ -107,9 +107,12 @@ async def test_the_match_can_be_seen_at_an_earlier_version(world: World, client:
 
 
 async def test_the_shipped_rules_are_taken_without_asking_for_data(world: World, client: AsyncClient) -> None:
-    rules = await client.spectate("transcontinental", world.referee.match_id).rules()
+    """What a match is pinned to never changes: asked for again, they cost no call at all."""
+    watched = client.spectate("transcontinental", world.referee.match_id)
+    rules = await watched.rules()
     assert (rules.rules_version, rules.data_hash) == (GAME.rules_version, GAME.data_hash)
-    assert world.faults.requests("GetGameData") == []
+    assert await watched.rules() is rules
+    assert [len(world.faults.requests(method)) for method in ("GetMatch", "GetGameData")] == [1, 0]
 
 
 async def test_data_that_a_match_is_not_pinned_to_is_not_played_with(world: World, client: AsyncClient) -> None:

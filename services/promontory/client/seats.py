@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any
 
 from google.protobuf.message import Message
 
 from promontory.client.connection import Connection, Remote
-from promontory.client.errors import Internal, InvalidArgument, NotFound, Unavailable, understanding
+from promontory.client.errors import (
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+    VersionConflict,
+    understanding,
+)
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of
 from promontory.codec import registry as codecs
 from promontory.codec.times import time_of
 from promontory.games.registry import AnyGame, GameEntry
 
 PAGE_SIZE = 100
+MATCH_OVER = "MATCH_OVER"
 
 
 def new_request_id() -> str:
@@ -103,6 +112,7 @@ class Spectator:
         self.match_id = match_id
         self.seat = seat
         self._game = game
+        self._rules: AnyGame | None = None
 
     @property
     def game(self) -> str:
@@ -116,7 +126,9 @@ class Spectator:
 
     async def rules(self) -> AnyGame:
         """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
-        return await self._game.rules((await self.look()).match)
+        if self._rules is None:
+            self._rules = await self._game.rules((await self.look()).match)
+        return self._rules
 
     async def updates(self, after: int | None = None) -> AsyncGenerator[Update]:
         """Yield the match as it is now, then after every commit, until it is over.
@@ -154,12 +166,7 @@ class Spectator:
 
 
 class Seat(Spectator):
-    """One seat of a match, played by the client.
-
-    async for update in seated:
-        if update.your_turn:
-            await seated.submit(choose(update.view), expected_version=update.version)
-    """
+    """One seat of a match, played by the client: `await seated.play(choose)`, or update by update."""
 
     seat: int
 
@@ -186,6 +193,23 @@ class Seat(Spectator):
         )
         events = self._game.events(answer.events)
         return Preview(version=answer.version, events=events, ends_early=answer.ends_early)
+
+    async def play(self, choose: Callable[[Any], Any]) -> Update:
+        """Play to the end: at each turn of the seat submit what `choose` makes of its view. Return the last update.
+
+        Where several seats choose at the same time, another may act first: then `choose` is asked again. Raises what
+        `submit` raises for a command that the rules forbid.
+        """
+        async for update in self:
+            if update.your_turn:
+                try:
+                    await self.submit(choose(update.view), expected_version=update.version)
+                except VersionConflict:
+                    continue
+                except FailedPrecondition as error:
+                    if error.reason != MATCH_OVER:
+                        raise
+        return update
 
     async def submit(
         self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None
