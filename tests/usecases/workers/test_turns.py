@@ -10,6 +10,7 @@ import pytest
 from promontory.bots.port import Policy
 from promontory.client.errors import FailedPrecondition, InvalidArgument, PromontoryError, Unavailable, VersionConflict
 from promontory.client.matches import Update
+from promontory.games.registry import AnyGame, game
 from promontory.workers.turns import MAX_CONFLICTS, Policies, play_turn
 
 TURN_GONE = [
@@ -25,7 +26,9 @@ class Seat(msgspec.Struct):
 
 class Match(msgspec.Struct):
     seats: tuple[Seat, ...]
+    game: str = "transcontinental"
     rules_version: str = "transcontinental/1"
+    data_hash: bytes = bytes(32)
 
 
 def at(version: int, *, your_turn: bool) -> Update:
@@ -46,6 +49,9 @@ class Seated:
     def look(self) -> Update:
         return self._now
 
+    def rules(self) -> AnyGame:
+        return game(self.game)
+
     def submit(self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None) -> Update:
         self.submitted.append((commands, expected_version, request_id))
         answer = self._answers.pop(0)
@@ -63,6 +69,26 @@ class Whims(Policies):
 
 def play(seated: Seated) -> int:
     return play_turn(seated, 7, Whims())
+
+
+def policy_of(policies: Policies, bot_policy: str = "greedy", **pinned: Any) -> Policy:
+    """Return the policy of a seat in a match with these rules and data, which is asked for anew."""
+    match: Any = Match((Seat(bot_policy), Seat("")), **pinned)
+    return policies.of(Seated(), match)
+
+
+def test_a_policy_is_made_once_for_all_matches_with_the_same_cards() -> None:
+    policies = Policies()
+    assert policy_of(policies) is policy_of(policies)
+
+
+@pytest.mark.parametrize(
+    "other", [{"data_hash": b"other"}, {"rules_version": "transcontinental/2"}, {"bot_policy": "random"}], ids=str
+)
+def test_other_cards_rules_or_names_have_a_policy_of_their_own(other: dict[str, Any]) -> None:
+    """[Match.data_hash] A policy knows the cards it was made with."""
+    policies = Policies()
+    assert policy_of(policies) is not policy_of(policies, **other)
 
 
 def test_one_command_may_end_the_turn() -> None:
