@@ -168,7 +168,8 @@ def _run_bot_new(arguments: argparse.Namespace) -> int:
     pool = next((pool.id for pool in shipped_pools() if pool.game == game), "POOL")
     seats = registry.seat_counts(registry.game(game).seats)
     print(f"wrote {file}; let it play: promontory bot run {file} --pool {pool}")
-    print(f"measure it in seconds, with a policy for each of {seats} seats: {arena_command.line(game, str(file))}")
+    measure = arena_command.command_line(game, str(file))
+    print(f"measure it in seconds, with a policy for each of {seats} seats: {measure}")
     return 0
 
 
@@ -210,7 +211,7 @@ def _run_arena(arguments: argparse.Namespace) -> int:
     from promontory.client import arena_command
 
     named = arguments.policies
-    policies = arena_command.usual(arguments.game) if named is None else tuple(named.split(","))
+    policies = arena_command.usual_policies(arguments.game) if named is None else tuple(named.split(","))
     plan = Plan(policies, games=arguments.games, seed=arguments.seed)
     progress = arena_command.progress_line(sys.stderr.write) if sys.stderr.isatty() else None
     result = arena_command.run(arguments.game, plan, progress=progress)

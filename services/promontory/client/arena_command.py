@@ -47,7 +47,7 @@ def run(game_name: str, plan: Plan, *, progress: Progress | None = None) -> Aren
             raise BotError(_sentence(plan.policies[error.policy], error)) from error
 
 
-def usual(game_name: str, first: str = STRONGEST, others: str = WEAKEST) -> tuple[str, ...]:
+def usual_policies(game_name: str, *, first: str = STRONGEST, others: str = WEAKEST) -> tuple[str, ...]:
     """Return `first` and as many of `others` as the smallest table of the game has further seats.
 
     Raises `UnknownGameError` if there is no such game.
@@ -55,10 +55,10 @@ def usual(game_name: str, first: str = STRONGEST, others: str = WEAKEST) -> tupl
     return (first, *[others] * (registry.game(game_name).seats.start - 1))
 
 
-def line(game_name: str, file: str) -> str:
+def command_line(game_name: str, file: str) -> str:
     """Return the command that measures the bot in `file` against the game's best policy."""
     game = "" if game_name == FIRST_GAME else f"--game {game_name} "
-    return f"promontory arena {game}--policies {','.join(usual(game_name, file, STRONGEST))}"
+    return f"promontory arena {game}--policies {','.join(usual_policies(game_name, first=file, others=STRONGEST))}"
 
 
 def report(result: ArenaResult) -> str:
