@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import grpc
 import msgspec
-from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.descriptor import EnumDescriptor, MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
@@ -19,14 +20,15 @@ from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.match.v1 import errors_pb2, match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2
-from promontory.api.transcontinental.v1 import errors_pb2 as game_errors_pb2
-from promontory.api.transcontinental.v1 import transcontinental_service_pb2
+from promontory.codec.registry import codec
+from promontory.games.registry import GAMES
 from promontory.local.platform import Platform
 from promontory.runtime.identity import PLAYER_SCOPES, SERVICE_SCOPES, load_key
 from tests.support.serving import Metadata
 
+GAME_NAMES = tuple(entry.name for entry in GAMES)
 MODULES: Mapping[str, ModuleType] = {
-    "transcontinental": transcontinental_service_pb2,
+    **{name: codec(name).messages for name in GAME_NAMES},
     "matchmaking": matchmaking_service_pb2,
     "lobby": lobby_service_pb2,
     "scoring": scoring_service_pb2,
@@ -39,14 +41,17 @@ METHODS: Mapping[str, MethodDescriptor] = {
 }
 """All methods of the platform: `scoring.GetRating` and so on."""
 
-LISTED = {
-    value.name.removeprefix(prefix)
-    for enum, prefix in (
-        (errors_pb2.ErrorReason.DESCRIPTOR, "ERROR_REASON_"),
-        (game_errors_pb2.RefusalReason.DESCRIPTOR, "REFUSAL_REASON_"),
-    )
-    for value in enum.values
-}
+
+def _reasons(enum: EnumDescriptor, prefix: str) -> set[str]:
+    return {value.name.removeprefix(prefix) for value in enum.values}
+
+
+def _refusals(game: str) -> set[str]:
+    errors = import_module(f"promontory.api.{game}.v1.errors_pb2")
+    return _reasons(errors.RefusalReason.DESCRIPTOR, "REFUSAL_REASON_")
+
+
+LISTED = _reasons(errors_pb2.ErrorReason.DESCRIPTOR, "ERROR_REASON_").union(*map(_refusals, GAME_NAMES))
 MOST_TRAILER_BYTES = 8 * 1024
 PLAIN: Any = (None, None)
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
@@ -97,15 +102,22 @@ class Attacker:
         answer = GetMessageClass(METHODS[method].output_type)
         return answer.FromString(await self.send(method, request.SerializeToString(), who))
 
+    async def attempt(self, method: str, request: bytes, who: Metadata) -> bytes | Failure:
+        """Return the response to `request`, or how it was refused; it must be either."""
+        try:
+            return await self.send(method, request, who)
+        except grpc.aio.AioRpcError as error:
+            return _checked(error)
+
     async def refused(self, method: str, who: Metadata, **fields: Any) -> Failure:
         """Return how a call fails that must fail."""
         request = GetMessageClass(METHODS[method].input_type)(**fields)
         return await failure(self.send(method, request.SerializeToString(), who))
 
-    async def new_match(self, request_id: str, *players: str) -> str:
-        """Create a match of `players` and return its id."""
+    async def new_match(self, request_id: str, *players: str, game: str = "transcontinental") -> str:
+        """Create a match of `players` and return its id; the same for the same `request_id`."""
         setup = match_pb2.MatchSetup(seats=[match_pb2.SeatSetup(player_id=player) for player in players])
-        made = await self.call("transcontinental.CreateMatch", self.service(), request_id=request_id, setup=setup)
+        made = await self.call(f"{game}.CreateMatch", self.service(), request_id=request_id, setup=setup)
         match_id: str = made.match.match_id
         return match_id
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 import grpc
 import pytest
 
 from promontory.local.platform import Platform
-from tests.support.hostile import Attacker
+from tests.support.hostile import GAME_NAMES, Attacker
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +34,9 @@ async def attacker(platform: Platform) -> AsyncIterator[Attacker]:
 async def match_id(attacker: Attacker) -> str:
     """A new match of ada (seat 0) and ben."""
     return await attacker.new_match(uuid.uuid4().hex, "ada", "ben")
+
+
+@pytest.fixture
+async def matches(attacker: Attacker) -> Mapping[str, str]:
+    """For each game the id of a match of ada (seat 0) and ben, in which nobody acts."""
+    return {game: await attacker.new_match("untouched", "ada", "ben", game=game) for game in GAME_NAMES}

@@ -11,13 +11,13 @@ import pytest
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
 from promontory.local.platform import Platform
-from tests.support.hostile import PLAIN, REFLECTION, Attacker, failure
+from tests.support.hostile import GAME_NAMES, PLAIN, REFLECTION, Attacker, failure
 from tests.support.serving import reason_of
 from tests.support.waiting import eventually
 
 WATCH = "/promontory.api.transcontinental.v1.TranscontinentalService/WatchMatch"
 LIMIT, CREATIONS = 20, 40
-SERVICES = ["transcontinental", "matchmaking", "scoring"]
+SERVICES = [*GAME_NAMES, "matchmaking", "scoring"]
 
 
 class Streams:

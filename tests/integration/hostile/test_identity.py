@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jwt
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from promontory.runtime import clock
 from promontory.runtime.identity import SigningKey
-from tests.support.hostile import METHODS, Attacker, bearer, failure
+from tests.support.hostile import GAME_NAMES, METHODS, Attacker, bearer, failure
 
 Forge = Callable[[SigningKey, SigningKey], str]
 
@@ -113,8 +113,8 @@ async def test_no_method_is_served_without_a_token(attacker: Attacker, method: s
 
 
 SERVICES_ONLY = {
-    "transcontinental.CreateMatch": {"request_id": "x"},
-    "transcontinental.PlayAutomatically": {"request_id": "x", "since_version": 1},
+    **{f"{game}.CreateMatch": {"request_id": "x"} for game in GAME_NAMES},
+    **{f"{game}.PlayAutomatically": {"request_id": "x", "since_version": 1} for game in GAME_NAMES},
     "scoring.TallyMatch": {},
     "matchmaking.CreateTicket": {"request_id": "x", "pool": "transcontinental.ranked", "house_bot": "house-greedy-1"},
 }
@@ -122,11 +122,12 @@ SERVICES_ONLY = {
 
 @pytest.mark.parametrize(("method", "fields"), SERVICES_ONLY.items())
 async def test_a_players_key_gives_nobody_a_services_scope(
-    attacker: Attacker, match_id: str, method: str, fields: dict[str, Any]
+    attacker: Attacker, matches: Mapping[str, str], method: str, fields: dict[str, Any]
 ) -> None:
     """Only a service's key can give service scopes, whatever a player's token says."""
     scopes = "match:create match:automatic match:tally pool:house house:play pool:join"
     names = METHODS[method].input_type.fields_by_name
+    match_id = matches.get(method.partition(".")[0], "tc-000-a")
     request = {**fields, "match_id": match_id} if "match_id" in names else fields
     refused = await attacker.refused(method, bearer(good(attacker.player_key, scope=scopes)), **request)
     assert (refused.code, refused.reason) == ("PERMISSION_DENIED", "SCOPE_MISSING")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from promontory.api.match.v1 import match_pb2
-from tests.support.hostile import METHODS, Attacker, failure
+from tests.support.hostile import GAME_NAMES, METHODS, Attacker, failure
 
 BYTES = {
     "garbage": b"\xff" * 50,
@@ -17,11 +18,9 @@ BYTES = {
 }
 LONG = {"ascii": "a" * 60_000, "two bytes each": "é" * 30_000, "quotes": "'\"\\" * 20_000}
 ODD = ["", "../../etc/passwd", "{x}", "a|b", "a\nb", "a\0b", "☃", "*", "tc-", "tc-zzz-aa", "tc-{x}-a", "TC-000-a"]
+READING = ["GetMatch", "WatchMatch", "ListMatchEvents", "ExportMatch"]
 NAMES = {
-    "transcontinental.GetMatch": "match_id",
-    "transcontinental.WatchMatch": "match_id",
-    "transcontinental.ListMatchEvents": "match_id",
-    "transcontinental.ExportMatch": "match_id",
+    **{f"{game}.{method}": "match_id" for game in GAME_NAMES for method in READING},
     "matchmaking.GetTicket": "ticket_id",
     "matchmaking.WatchTicket": "ticket_id",
     "matchmaking.CancelTicket": "ticket_id",
@@ -34,14 +33,20 @@ NAMES = {
     "scoring.ListRatingHistory": "player_id",
 }
 INTEGERS = [-1, 2, 2**31 - 1, -(2**31)]
-SEAT_METHODS = ["GetMatch", "WatchMatch", "ListMatchEvents", "ListLegalCommands", "PreviewCommand", "SubmitCommand"]
-DRAW: dict[str, Any] = {"draw_card": {"source": 1}}
+SEATED = ["GetMatch", "WatchMatch", "ListMatchEvents", "ListLegalCommands", "PreviewCommand", "SubmitCommand", "Resign"]
+VERSIONS = {"GetMatch": "version", "WatchMatch": "after_version", "SubmitCommand": "expected_version"}
+VERSIONED = {f"{game}.{method}": field for game in GAME_NAMES for method, field in VERSIONS.items()}
+PAGED = [*(f"{game}.ListMatchEvents" for game in GAME_NAMES), "lobby.ListMatches", "scoring.ListLeaderboard"]
+RESIGN: dict[str, Any] = {"resign": {}}
+
+every_seat_method = pytest.mark.parametrize("method", [f"{game}.{method}" for game in GAME_NAMES for method in SEATED])
 
 
-def request_of(method: str, match_id: str, **fields: Any) -> dict[str, Any]:
+def request_of(method: str, matches: Mapping[str, str], **fields: Any) -> dict[str, Any]:
     """Return `fields` with what else a request of `method` needs."""
     names = METHODS[method].input_type.fields_by_name
-    usual = {"match_id": match_id, "request_id": "hostile", "commands": [DRAW]}
+    match_id = matches.get(method.partition(".")[0], "")
+    usual = {"match_id": match_id, "request_id": "hostile", "commands": [RESIGN]}
     return {**{name: value for name, value in usual.items() if name in names}, **fields}
 
 
@@ -71,73 +76,73 @@ async def test_names_that_are_no_text_are_refused(attacker: Attacker, method: st
     assert (refused.code, refused.reason) == ("INVALID_ARGUMENT", "BAD_REQUEST")
 
 
-async def test_a_creation_with_a_thousand_faults_is_refused_with_a_status_that_arrives(attacker: Attacker) -> None:
+@pytest.mark.parametrize("game", GAME_NAMES)
+async def test_a_creation_with_a_thousand_faults_is_refused_with_a_status_that_arrives(
+    attacker: Attacker, game: str
+) -> None:
     """One violation for each fault, but not without end."""
     setup = match_pb2.MatchSetup(seats=[match_pb2.SeatSetup(client_entropy=bytes(33))] * 1000)
-    refused = await attacker.refused(
-        "transcontinental.CreateMatch", attacker.service(), request_id="faulty", setup=setup
-    )
+    refused = await attacker.refused(f"{game}.CreateMatch", attacker.service(), request_id="faulty", setup=setup)
     assert (refused.code, refused.reason) == ("INVALID_ARGUMENT", "BAD_REQUEST")
 
 
-@pytest.mark.parametrize("method", SEAT_METHODS)
+@every_seat_method
 @pytest.mark.parametrize("seat", INTEGERS)
-async def test_seats_that_no_match_has_are_refused(attacker: Attacker, match_id: str, method: str, seat: int) -> None:
+async def test_seats_that_no_match_has_are_refused(
+    attacker: Attacker, matches: Mapping[str, str], method: str, seat: int
+) -> None:
     """[SEAT_OUT_OF_RANGE] From 0 to the last one."""
-    name = f"transcontinental.{method}"
-    refused = await attacker.refused(name, attacker.player("ada"), **request_of(name, match_id, seat=seat))
+    refused = await attacker.refused(method, attacker.player("ada"), **request_of(method, matches, seat=seat))
     assert (refused.code, refused.reason) == ("INVALID_ARGUMENT", "SEAT_OUT_OF_RANGE")
 
 
-@pytest.mark.parametrize("method", SEAT_METHODS)
+@every_seat_method
 @pytest.mark.parametrize("who", ["ben", "eve"])
 async def test_nobody_looks_or_acts_from_the_seat_of_another(
-    attacker: Attacker, match_id: str, method: str, who: str
+    attacker: Attacker, matches: Mapping[str, str], method: str, who: str
 ) -> None:
     """[SEAT_NOT_YOURS] Neither the opponent nor a spectator, with whatever method."""
-    name = f"transcontinental.{method}"
-    refused = await attacker.refused(name, attacker.player(who), **request_of(name, match_id, seat=0))
+    refused = await attacker.refused(method, attacker.player(who), **request_of(method, matches, seat=0))
     assert (refused.code, refused.reason) == ("PERMISSION_DENIED", "SEAT_NOT_YOURS")
 
 
-@pytest.mark.parametrize("method", SEAT_METHODS)
+@every_seat_method
 async def test_no_service_looks_or_acts_from_the_seat_of_a_player(
-    attacker: Attacker, match_id: str, method: str
+    attacker: Attacker, matches: Mapping[str, str], method: str
 ) -> None:
     """[event_log 5.1] The binding of seat and subject comes from the log."""
-    name = f"transcontinental.{method}"
-    refused = await attacker.refused(name, attacker.service(), **request_of(name, match_id, seat=0))
+    refused = await attacker.refused(method, attacker.service(), **request_of(method, matches, seat=0))
     assert (refused.code, refused.reason) == ("PERMISSION_DENIED", "SEAT_NOT_YOURS")
 
 
 @pytest.mark.parametrize("version", [0, -1, -(2**63), 2, 2**63 - 1])
-@pytest.mark.parametrize(
-    ("method", "field"),
-    [("GetMatch", "version"), ("WatchMatch", "after_version"), ("SubmitCommand", "expected_version")],
-)
+@pytest.mark.parametrize(("method", "field"), VERSIONED.items())
 async def test_versions_that_a_match_has_not_are_refused(
-    attacker: Attacker, match_id: str, method: str, field: str, version: int
+    attacker: Attacker, matches: Mapping[str, str], method: str, field: str, version: int
 ) -> None:
     """[VERSION_OUT_OF_RANGE] From 1 to the last one."""
-    name = f"transcontinental.{method}"
-    fields = request_of(name, match_id, **{"seat": 0, field: version})
-    refused = await attacker.refused(name, attacker.player("ada"), **fields)
+    fields = request_of(method, matches, **{"seat": 0, field: version})
+    refused = await attacker.refused(method, attacker.player("ada"), **fields)
     assert refused.code == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("size", [-1, 501, 2**31 - 1, -(2**31)])
-@pytest.mark.parametrize("method", ["transcontinental.ListMatchEvents", "lobby.ListMatches", "scoring.ListLeaderboard"])
-async def test_pages_of_impossible_sizes_are_refused(attacker: Attacker, match_id: str, method: str, size: int) -> None:
+@pytest.mark.parametrize("method", PAGED)
+async def test_pages_of_impossible_sizes_are_refused(
+    attacker: Attacker, matches: Mapping[str, str], method: str, size: int
+) -> None:
     """[BAD_REQUEST] The most entries to return have a limit."""
     pool = {"pool": "transcontinental.ranked"} if method.startswith("scoring") else {}
-    fields = request_of(method, match_id, page_size=size, **pool)
+    fields = request_of(method, matches, page_size=size, **pool)
     assert (await attacker.refused(method, attacker.player("ada"), **fields)).reason == "BAD_REQUEST"
 
 
 @pytest.mark.parametrize("token", ["x", "1-abc", "AAAA", "====", "☃", "-1", "٣", "A" * 28, "A" * 60_000])
-@pytest.mark.parametrize("method", ["transcontinental.ListMatchEvents", "lobby.ListMatches", "scoring.ListLeaderboard"])
-async def test_forged_page_tokens_are_refused(attacker: Attacker, match_id: str, method: str, token: str) -> None:
+@pytest.mark.parametrize("method", PAGED)
+async def test_forged_page_tokens_are_refused(
+    attacker: Attacker, matches: Mapping[str, str], method: str, token: str
+) -> None:
     """[PAGE_TOKEN_INVALID] Not one of this list's."""
     pool = {"pool": "transcontinental.ranked"} if method.startswith("scoring") else {}
-    fields = request_of(method, match_id, page_token=token, **pool)
+    fields = request_of(method, matches, page_token=token, **pool)
     assert (await attacker.refused(method, attacker.player("ada"), **fields)).reason == "PAGE_TOKEN_INVALID"
