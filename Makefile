@@ -29,7 +29,7 @@ help: ## List these targets
 setup: $(SYNCED) ## Make or update .venv from uv.lock; does nothing when it is current
 
 $(SYNCED): uv.lock pyproject.toml | $(BIN)/uv
-	$(BIN)/uv sync --locked --all-extras
+	$(BIN)/uv sync --locked --all-extras >&2
 	@touch $@
 
 $(BIN)/uv:

@@ -2,9 +2,7 @@
 
 async with promontory.AsyncClient("play.example.org:443", token=token) as client:
     seated = await client.play("transcontinental.ranked")
-    async for update in seated:
-        if update.your_turn:
-            await seated.submit(choose(update.view), expected_version=update.version)
+    update = await seated.play(choose)
     print(update.match.outcome)
 
 `promontory.Client` is the same without asyncio. Names load when they are first used, so that the rules in

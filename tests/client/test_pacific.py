@@ -75,14 +75,7 @@ async def test_four_play_a_match_while_somebody_watches(hall: Hall, table: Seque
 def play_blocking(address: str, token: str) -> Update:
     """Play a match of the pool as the front page shows it, and return its last update."""
     with Client(address, token=token, timing=HASTY, retry_seconds=5) as client:
-        seated = client.play(FOUR.pool)
-        for update in seated:
-            if update.your_turn:
-                try:
-                    seated.submit(play_at_random(update.view, Random(1)), expected_version=update.version)
-                except VersionConflict:
-                    continue
-        return update
+        return client.play(FOUR.pool).play(lambda view: play_at_random(view, Random(1)))
 
 
 async def test_four_clients_without_asyncio_play_a_match(hall: Hall, keys: Keys) -> None:
@@ -91,6 +84,27 @@ async def test_four_clients_without_asyncio_play_a_match(hall: Hall, keys: Keys)
     assert {update.match for update in ended} == {ended[0].match}
     assert {update.view.seat for update in ended} == set(range(4))
     assert ended[0].match.outcome is not None
+
+
+async def test_playing_ends_with_the_match_whoever_ends_it(table: Sequence[Seat]) -> None:
+    """[MATCH_OVER] A command on its way when the last opponent resigns is too late, and no error."""
+    asked: list[int] = []
+
+    def choose(view: Any) -> Any:
+        asked.append(view.turn)
+        return play_at_random(view, Random(len(asked)))
+
+    playing = asyncio.create_task(table[0].play(choose))
+    await asyncio.gather(*(seated.resign() for seated in table[1:]))
+    last = await playing
+    assert last.match.outcome is not None
+    assert (last.match.outcome.placements[0].place, last.match.outcome.reason) == (1, CloseReason.RESIGNED)
+
+
+async def test_playing_stops_at_a_command_that_the_rules_forbid(table: Sequence[Seat]) -> None:
+    with pytest.raises(FailedPrecondition) as refused:
+        await table[0].play(lambda view: Choose(0, (99,)))
+    assert refused.value.reason == "WRONG_PHASE"
 
 
 async def put_out(seated: Seat, place: int = 0, **options: Any) -> Update:

@@ -33,9 +33,7 @@ class AsyncClient:
 
     async with promontory.AsyncClient("play.example.org:443", token=token) as client:
         seated = await client.play("transcontinental.ranked")
-        async for update in seated:
-            if update.your_turn:
-                await seated.submit(choose(update.view), expected_version=update.version)
+        update = await seated.play(choose)
         print(update.match.outcome)
 
     Calls that fail because a server cannot be reached are repeated, under the same request id, for at most

@@ -29,10 +29,7 @@ class Client:
 
     with promontory.Client("play.example.org:443", token=token) as client:
         seated = client.play("transcontinental.ranked")
-        for update in seated:
-            if update.your_turn:
-                seated.submit(choose(update.view), expected_version=update.version)
-        print(update.match.outcome)
+        print(seated.play(choose).match.outcome)
 
     May be used by several threads. The thread of its own starts with the first call, so a client may be created before
     a fork and used after it. In a process forked from one that has used a client it raises `ForkError`, because gRPC
@@ -234,6 +231,13 @@ class Seat(Spectator):
     def preview(self, commands: Any) -> Preview:
         """Return what a command, or several in order, would do, as far as the seat can know; changes nothing."""
         return self._portal.run(lambda client: self._in(client).preview(commands))
+
+    def play(self, choose: Callable[[Any], Any]) -> Update:
+        """Play to the end with what `choose` makes of each view in which it is the seat's turn; return the last update.
+
+        `choose` is called on the client's own thread.
+        """
+        return self._portal.run(lambda client: self._in(client).play(choose))
 
     def submit(self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None) -> Update:
         """Submit a command, or several in order that are accepted together or not at all."""

@@ -83,7 +83,8 @@ class Connection:
 
     def token(self) -> str:
         """Return the token for a call that is made now."""
-        return self._token if isinstance(self._token, str) else self._token()
+        token = self._token if isinstance(self._token, str) else self._token()
+        return token.strip()
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the metadata that every call carries."""

@@ -125,7 +125,7 @@ class Game(Protocol[State, Command, Event, View, Legal]):
         """Return the command by which `seat` gives up."""
 
     def automatic(self, state: State, seat: Seat) -> Command:
-        """Return the sheet's automatic command for an absent `seat` that is to act."""
+        """Return the rules' automatic command for an absent `seat` that is to act."""
 
     def outcome(self, state: State) -> Outcome | None:
         """Return how the game ended, or None while it goes on."""

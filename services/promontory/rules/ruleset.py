@@ -84,6 +84,7 @@ def _readable(rules: Rules, files: Iterable[bytes]) -> Iterator[AnyGame]:
 
 
 def _unknown(rules_version: str, data_hash: bytes) -> Refusal:
-    text = f"this server does not have the rules {rules_version} with the data {data_hash.hex()[:12]}"
+    data = f"the data {data_hash.hex()[:12]}, a file that PROMONTORY_DATA_FILES can name"
+    text = f"this server does not have the rules {rules_version} with {data}"
     metadata = {"rulesVersion": rules_version, "dataHash": data_hash.hex()}
     return Refusal(Kind.FORBIDDEN_NOW, "RULES_VERSION_UNKNOWN", text, metadata=metadata)

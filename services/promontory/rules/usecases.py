@@ -153,7 +153,7 @@ class Referee:
     async def play_automatically(
         self, caller: Caller, match_id: str, seat: Seat, *, since: int, request_id: str
     ) -> tuple[int, bool]:
-        """Play the sheet's automatic command for a house bot's seat, if it is to act since version `since`.
+        """Play the rules' automatic command for a house bot's seat, if it is to act since version `since`.
 
         Returns the match's version, and whether a command was played.
         """

@@ -178,7 +178,7 @@ class PacificServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PlayAutomatically(self, request, context):
-        """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+        """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
         `match:automatic`. Idempotent for a given `request_id`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -71,7 +71,7 @@ class RailroadDice2ServiceStub:
     ExportMatch: _grpc.UnaryStreamMultiCallable[_railroad_dice_2_service_pb2.ExportMatchRequest, _railroad_dice_2_service_pb2.ExportMatchResponse]
     """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.PlayAutomaticallyRequest, _railroad_dice_2_service_pb2.PlayAutomaticallyResponse]
-    """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+    """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
     """
 
@@ -118,7 +118,7 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     ExportMatch: _aio.UnaryStreamMultiCallable[_railroad_dice_2_service_pb2.ExportMatchRequest, _railroad_dice_2_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
     """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.PlayAutomaticallyRequest, _railroad_dice_2_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
-    """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+    """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
     """
 
@@ -228,7 +228,7 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _railroad_dice_2_service_pb2.PlayAutomaticallyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_railroad_dice_2_service_pb2.PlayAutomaticallyResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.PlayAutomaticallyResponse]]:
-        """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+        """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
         `match:automatic`. Idempotent for a given `request_id`.
         """
 

@@ -71,7 +71,7 @@ class TranscontinentalServiceStub:
     ExportMatch: _grpc.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]
     """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]
-    """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+    """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
     """
 
@@ -118,7 +118,7 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     ExportMatch: _aio.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
     """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
-    """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+    """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
     """
 
@@ -228,7 +228,7 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transcontinental_service_pb2.PlayAutomaticallyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transcontinental_service_pb2.PlayAutomaticallyResponse, _abc.Awaitable[_transcontinental_service_pb2.PlayAutomaticallyResponse]]:
-        """Plays the sheet's automatic command for a house bot's seat that failed to act. For services: needs the scope
+        """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
         `match:automatic`. Idempotent for a given `request_id`.
         """
 
