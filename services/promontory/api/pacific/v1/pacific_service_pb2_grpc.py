@@ -117,7 +117,7 @@ class PacificServiceServicer:
     def GetGameData(self, request, context):
         """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-        Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+        Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -171,7 +171,9 @@ class PacificServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportMatch(self, request, context):
-        """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that.
+        """Streams the whole log of a closed match as an audit file, in order.
+
+        Fails with `FAILED_PRECONDITION` while the match is open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

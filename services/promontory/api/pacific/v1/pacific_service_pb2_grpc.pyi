@@ -46,7 +46,7 @@ class PacificServiceStub:
     GetGameData: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.GetGameDataRequest, _pacific_service_pb2.GetGameDataResponse]
     """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+    Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
     """
     ListLegalCommands: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.ListLegalCommandsRequest, _pacific_service_pb2.ListLegalCommandsResponse]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
@@ -69,7 +69,10 @@ class PacificServiceStub:
     Resign: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.ResignRequest, _pacific_service_pb2.ResignResponse]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     ExportMatch: _grpc.UnaryStreamMultiCallable[_pacific_service_pb2.ExportMatchRequest, _pacific_service_pb2.ExportMatchResponse]
-    """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+    """Streams the whole log of a closed match as an audit file, in order.
+
+    Fails with `FAILED_PRECONDITION` while the match is open.
+    """
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.PlayAutomaticallyRequest, _pacific_service_pb2.PlayAutomaticallyResponse]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
@@ -93,7 +96,7 @@ class PacificServiceAsyncStub(PacificServiceStub):
     GetGameData: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.GetGameDataRequest, _pacific_service_pb2.GetGameDataResponse]  # type: ignore[assignment]
     """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+    Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
     """
     ListLegalCommands: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.ListLegalCommandsRequest, _pacific_service_pb2.ListLegalCommandsResponse]  # type: ignore[assignment]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
@@ -116,7 +119,10 @@ class PacificServiceAsyncStub(PacificServiceStub):
     Resign: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.ResignRequest, _pacific_service_pb2.ResignResponse]  # type: ignore[assignment]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     ExportMatch: _aio.UnaryStreamMultiCallable[_pacific_service_pb2.ExportMatchRequest, _pacific_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
-    """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+    """Streams the whole log of a closed match as an audit file, in order.
+
+    Fails with `FAILED_PRECONDITION` while the match is open.
+    """
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.PlayAutomaticallyRequest, _pacific_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
@@ -155,7 +161,7 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_pacific_service_pb2.GetGameDataResponse, _abc.Awaitable[_pacific_service_pb2.GetGameDataResponse]]:
         """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-        Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+        Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
         """
 
     @_abc_1.abstractmethod
@@ -220,7 +226,10 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _pacific_service_pb2.ExportMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_pacific_service_pb2.ExportMatchResponse], _abc.AsyncIterator[_pacific_service_pb2.ExportMatchResponse]]:
-        """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+        """Streams the whole log of a closed match as an audit file, in order.
+
+        Fails with `FAILED_PRECONDITION` while the match is open.
+        """
 
     @_abc_1.abstractmethod
     def PlayAutomatically(

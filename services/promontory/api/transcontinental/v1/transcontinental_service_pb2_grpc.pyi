@@ -46,7 +46,7 @@ class TranscontinentalServiceStub:
     GetGameData: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.GetGameDataRequest, _transcontinental_service_pb2.GetGameDataResponse]
     """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+    Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
     """
     ListLegalCommands: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ListLegalCommandsRequest, _transcontinental_service_pb2.ListLegalCommandsResponse]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
@@ -69,7 +69,10 @@ class TranscontinentalServiceStub:
     Resign: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ResignRequest, _transcontinental_service_pb2.ResignResponse]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     ExportMatch: _grpc.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]
-    """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+    """Streams the whole log of a closed match as an audit file, in order.
+
+    Fails with `FAILED_PRECONDITION` while the match is open.
+    """
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
@@ -93,7 +96,7 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     GetGameData: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.GetGameDataRequest, _transcontinental_service_pb2.GetGameDataResponse]  # type: ignore[assignment]
     """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-    Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+    Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
     """
     ListLegalCommands: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ListLegalCommandsRequest, _transcontinental_service_pb2.ListLegalCommandsResponse]  # type: ignore[assignment]
     """Returns everything the rules accept from a seat now. Only for the seat's player."""
@@ -116,7 +119,10 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     Resign: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ResignRequest, _transcontinental_service_pb2.ResignResponse]  # type: ignore[assignment]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     ExportMatch: _aio.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
-    """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+    """Streams the whole log of a closed match as an audit file, in order.
+
+    Fails with `FAILED_PRECONDITION` while the match is open.
+    """
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
@@ -155,7 +161,7 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_transcontinental_service_pb2.GetGameDataResponse, _abc.Awaitable[_transcontinental_service_pb2.GetGameDataResponse]]:
         """Returns the data file (cards, tiles) that matches are played with, by the hash that a match is pinned to.
 
-        Fails with `RULES_VERSION_UNKNOWN` when this server does not have it.
+        Fails with `FAILED_PRECONDITION` when this server does not have it; another may.
         """
 
     @_abc_1.abstractmethod
@@ -220,7 +226,10 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transcontinental_service_pb2.ExportMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_transcontinental_service_pb2.ExportMatchResponse], _abc.AsyncIterator[_transcontinental_service_pb2.ExportMatchResponse]]:
-        """Streams the whole log of a closed match as an audit file, in order. Fails with `MATCH_OPEN` before that."""
+        """Streams the whole log of a closed match as an audit file, in order.
+
+        Fails with `FAILED_PRECONDITION` while the match is open.
+        """
 
     @_abc_1.abstractmethod
     def PlayAutomatically(
