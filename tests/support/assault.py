@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from random import Random
 from typing import Any
 
 import msgspec
+from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from promontory.bots.registry import policy
@@ -61,14 +63,24 @@ class Assailant:
     async def _give(self, seat: int, command: Any, request_id: str) -> None:
         fields = {"match_id": self._assault.match_id, "seat": seat, "commands": [command]}
         preview, meant = self._request("PreviewCommand", **fields), self._request("SubmitCommand", **fields)
-        meant.request_id = f"instead of {request_id}"
-        tries = [("SubmitCommand", mutant(meant.SerializeToString(), self._random)) for _ in range(TRIES)]
-        tries += [("PreviewCommand", warped(preview, self._random).SerializeToString()) for _ in range(TRIES)]
-        await asyncio.gather(*(self._attempt(method, seat, request) for method, request in tries))
+        tries = [warped(preview, self._random).SerializeToString() for _ in range(TRIES)]
+        tries += [mutant(preview.SerializeToString(), self._random) for _ in range(TRIES)]
+        await asyncio.gather(*(self._attempt("PreviewCommand", seat, request) for request in tries))
         meant.request_id = request_id
-        answer = await self._attempt("SubmitCommand", seat, meant.SerializeToString())
-        if isinstance(answer, bytes):
+        await self._submit(seat, mutant(meant.SerializeToString(), self._random))
+        answer = await self._submit(seat, meant.SerializeToString())
+        if answer is not None:
             self._assault.given.append(Given(PLAYERS[seat], meant.SerializeToString(), answer))
+
+    async def _submit(self, seat: int, request: bytes) -> bytes | None:
+        """Submit `request` unless it would end the match; return the answer, or None if there is none."""
+        with suppress(DecodeError):
+            if any(
+                command.HasField("resign") for command in self._request("SubmitCommand").FromString(request).commands
+            ):
+                return None
+        answer = await self._attempt("SubmitCommand", seat, request)
+        return answer if isinstance(answer, bytes) else None
 
     def _request(self, method: str, **fields: Any) -> Any:
         return GetMessageClass(METHODS[f"{self._assault.game}.{method}"].input_type)(**fields)
