@@ -118,7 +118,7 @@ def _run_up(arguments: argparse.Namespace) -> int:
 
 def _demo(commands: Parsers) -> None:
     demo = _command(commands, "demo", _run_demo, "Play rated matches of house bots from ticket to leaderboard.")
-    demo.add_argument("--matches", type=_count, default=20, metavar="N", help="matches to play (default: %(default)s)")
+    demo.add_argument("--matches", type=_count, default=30, metavar="N", help="matches to play (default: %(default)s)")
     demo.add_argument("--game", action="append", metavar="GAME", help="a game to play; may be repeated (default: all)")
     demo.add_argument("--export-dir", type=Path, metavar="DIR", help="keep one audit file per finished match here")
     _json_option(demo)

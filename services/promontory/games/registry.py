@@ -10,6 +10,8 @@ import msgspec
 from promontory.games.kernel import Game
 from promontory.games.pacific import cards as pacific_cards
 from promontory.games.pacific.decider import Pacific
+from promontory.games.railroad_dice_2.component_file import load_components, shipped_data
+from promontory.games.railroad_dice_2.decider import RailroadDice2
 from promontory.games.transcontinental.cards import load_deck, shipped_cards
 from promontory.games.transcontinental.decider import Transcontinental
 
@@ -72,6 +74,13 @@ GAMES: tuple[GameEntry, ...] = (
         service="promontory.api.pacific.v1.PacificService",
         shipped_data=pacific_cards.shipped_deck,
         rules=(Rules("pacific/1", lambda data: Pacific(pacific_cards.load_deck(data))),),
+    ),
+    GameEntry(
+        name="railroad_dice_2",
+        code="rd",
+        service="promontory.api.railroad_dice_2.v1.RailroadDice2Service",
+        shipped_data=shipped_data,
+        rules=(Rules("railroad_dice_2/1", lambda data: RailroadDice2(load_components(data))),),
     ),
 )
 

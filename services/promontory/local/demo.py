@@ -38,7 +38,7 @@ WATCH_SECONDS = 0.5
 class Options(msgspec.Struct, frozen=True):
     """What to play: how many matches, of which games (none: all), and where to keep the audit files."""
 
-    matches: int = 20
+    matches: int = 30
     games: tuple[str, ...] = ()
     export_directory: Path | None = None
 

@@ -47,7 +47,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Queues:
-    """The use cases of tickets; a player may have `most_open` that are not over."""
+    """The use cases of tickets; a player may have `most_open` that are not over, a house bot one in every pool."""
 
     def __init__(self, pools: Pools, tickets: Tickets, *, ratings: Ratings, changes: Changes, most_open: int) -> None:
         self._pools, self._tickets, self._ratings = pools, tickets, ratings
@@ -81,7 +81,7 @@ class Queues:
             fingerprint=fingerprint,
         )
         try:
-            created = await self._tickets.create(wanted, most_open=self._most_open)
+            created = await self._tickets.create(wanted, most_open=self._most_of(entrant))
         except RequestIdReused as error:
             raise request_id_reused() from error
         except AlreadyOpen as error:
@@ -93,6 +93,10 @@ class Queues:
         if created is wanted:
             metrics.TICKETS.labels(pool=pool.id, event="created").inc()
         return created
+
+    def _most_of(self, entrant: Entrant) -> int:
+        """Return how many open tickets `entrant` may have: a house bot one in every pool."""
+        return len(self._pools) if entrant.policy else self._most_open
 
     async def find(self, caller: Caller, ticket: str) -> Standing:
         """Return a ticket of the caller's."""

@@ -28,8 +28,9 @@ def test_the_shipped_pools_rate_every_game_with_every_number_of_seats() -> None:
     assert all(len(pool.house_bots) == 8 for pool in shipped_pools() if pool.rated)
 
 
-def test_a_shipped_pool_is_for_play_without_ratings() -> None:
-    assert [pool.id for pool in shipped_pools() if not pool.rated] == ["transcontinental.casual"]
+def test_other_shipped_pools_are_for_play_without_ratings() -> None:
+    found = {(pool.game, pool.variant) for pool in shipped_pools() if not pool.rated}
+    assert found == {("transcontinental", "standard"), ("railroad_dice_2", "variable")}
 
 
 def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:

@@ -22,8 +22,8 @@ BOB = Caller("bob", frozenset({"pool:join"}))
 HOUSE = Caller("service:demo", frozenset({"pool:house"}), service=True)
 POOLS = {
     POOL: pool(house_bots=house_bots("house-1"), house_bots_after_seconds=15),
-    "casual": pool(id="casual", rated=False),
-    "third": pool(id="third"),
+    "casual": pool(id="casual", rated=False, house_bots=house_bots("house-1")),
+    "third": pool(id="third", house_bots=house_bots("house-1")),
 }
 
 
@@ -156,6 +156,12 @@ async def test_a_player_waits_in_a_limited_number_of_pools(queues: Queues) -> No
 async def test_a_service_enters_a_house_bot(queues: Queues) -> None:
     standing = await queues.create(HOUSE, wish(house_bot="house-1"))
     assert (standing.ticket.entrant.player, standing.ticket.entrant.policy) == ("house-1", "greedy")
+
+
+async def test_a_house_bot_may_wait_in_every_pool(queues: Queues) -> None:
+    """It is the house's, which plays everywhere; what a player may have open limits players."""
+    waiting = [await queues.create(HOUSE, wish(name, pool=name, house_bot="house-1")) for name in POOLS]
+    assert [standing.ticket.state for standing in waiting] == [TicketState.WAITING] * 3
 
 
 # Reading and cancelling
