@@ -12,17 +12,19 @@ import grpc
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
+from promontory.codec.registry import codec
 from promontory.local.platform import Platform
 from promontory.rules.audit import audit, shipped_rulesets
 from tests.support.assault import PLAYERS, Assault, assail
 from tests.support.hostile import GAME_NAMES, METHODS, Attacker, failure
 
-OTHERS = {game: next(other for other in GAME_NAMES if other != game) for game in GAME_NAMES}
+PAIRS = [(game, other) for game in GAME_NAMES for other in GAME_NAMES if game != other]
 RESIGN: dict[str, Any] = {"commands": [{"resign": {}}]}
 OF_A_MATCH = [
-    name
-    for name, method in METHODS.items()
-    if name.startswith(tuple(f"{game}." for game in GAME_NAMES)) and "match_id" in method.input_type.fields_by_name
+    (f"{game}.{method.name}", other)
+    for game, other in PAIRS
+    for method in codec(game).service.methods
+    if "match_id" in method.input_type.fields_by_name
 ]
 
 
@@ -108,28 +110,28 @@ async def test_nothing_is_taken_once_a_match_is_over(
     assert (refused.code, refused.reason) == ("FAILED_PRECONDITION", "MATCH_OVER")
 
 
-@pytest.mark.parametrize("game", GAME_NAMES)
+@pytest.mark.parametrize(("game", "other"), PAIRS)
 async def test_commands_of_another_game_are_refused_or_mean_something_here(
-    attacker: Attacker, assaults: Mapping[str, Assault], game: str
+    attacker: Attacker, assaults: Mapping[str, Assault], game: str, other: str
 ) -> None:
     """[style 7] Their bytes may be a command here, too; then the match has gone on, and its log verifies."""
     match = Assault(game, await attacker.new_match(uuid.uuid4().hex, *PLAYERS, game=game))
     submit = f"{game}.SubmitCommand"
-    for given in assaults[OTHERS[game]].given:
-        request = changed(match, given.request, match_id=match.match_id)
+    for given in assaults[other].given:
+        request = changed(assaults[other], given.request, match_id=match.match_id)
         await attacker.attempt(submit, request, attacker.player(given.player))
     resignation = {"match_id": match.match_id, "seat": 0, "request_id": "end", **RESIGN}
     await attacker.attempt(submit, changed(match, b"", **resignation), attacker.player(PLAYERS[0]))
     assert audit(await exported(attacker, match), shipped_rulesets()).ok
 
 
-@pytest.mark.parametrize("method", OF_A_MATCH)
+@pytest.mark.parametrize(("method", "other"), OF_A_MATCH)
 async def test_matches_of_another_game_are_not_found(
-    attacker: Attacker, matches: Mapping[str, str], method: str
+    attacker: Attacker, matches: Mapping[str, str], method: str, other: str
 ) -> None:
     """[MATCH_NOT_FOUND] Each service knows the matches of its own game, whoever asks."""
     known = METHODS[method].input_type.fields_by_name
-    usual = {"match_id": matches[OTHERS[method.partition(".")[0]]], "request_id": "x", "since_version": 1, **RESIGN}
+    usual = {"match_id": matches[other], "request_id": "x", "since_version": 1, **RESIGN}
     fields = {name: value for name, value in usual.items() if name in known}
     refused = await attacker.refused(method, attacker.service(), **fields)
     assert (refused.code, refused.reason) == ("NOT_FOUND", "MATCH_NOT_FOUND")
