@@ -34,7 +34,7 @@ class Table(msgspec.Struct, frozen=True):
     """A private table; whoever joins needs `invite_code`.
 
     `players` are those who sit there, in the order of seats. `match_id` is empty until all `seats` are taken; `variant`
-    is the way the match will be played, one of the game's `variants`.
+    is the way the match will be played, one of the game's `variants`, the usual one if empty.
     """
 
     table_id: str

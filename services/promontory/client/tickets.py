@@ -45,7 +45,7 @@ class Pool(msgspec.Struct, frozen=True):
     """A queue and the kind of match it leads to: the game, how many seats, whether it counts for ratings.
 
     `house_bots_after` is how long a ticket waits before a house bot may take a free seat, None if none ever does;
-    `waiting` is how many tickets wait now; `variant` is the way its matches are played.
+    `waiting` is how many tickets wait now; `variant` is the way its matches are played, the usual one if empty.
     """
 
     pool: str

@@ -57,7 +57,7 @@ class Lobby:
             game=wish.game,
             seats=wish.seats,
             draw_start=wish.draw_start,
-            variant=wish.variant or self._games[wish.game].variants[0],
+            variant=wish.variant,
             created_ms=clock.now_ms(),
             fingerprint=fingerprint_of(wish),
             guests=(guest,),

@@ -8,7 +8,6 @@ from importlib import resources
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from promontory.bots.registry import policy_names
 from promontory.games import registry
@@ -62,7 +61,7 @@ def read_pools(text: str, origin: str) -> tuple[Pool, ...]:
         problems.append("there is no pool")
     if problems:
         raise PoolsError(origin, tuple(problems))
-    return tuple(replace(pool, variant=pool.variant or registry.game(pool.game).variants[0]) for pool in pools)
+    return pools
 
 
 def served_pools(file: Path | None, games: frozenset[str]) -> Pools:

@@ -65,16 +65,16 @@ async def test_a_table_that_cannot_be_is_refused(lobby: Lobby, caller: Caller, w
     assert refused.value.reason == reason
 
 
-@pytest.mark.parametrize("variant", ["", "standard"], ids=["the usual one", "by name"])
+@pytest.mark.parametrize("variant", ["", "standard"], ids=["unnamed", "by name"])
 async def test_guests_are_told_the_variant_and_the_match_gets_it(
     lobby: Lobby, rules: RulesStandIn, variant: str
 ) -> None:
-    """[CreateTable] The usual one when none is asked for."""
+    """[CreateTable] Which one is usual depends on the data, so that the rules service says it of the match."""
     opened = await lobby.create(ANN, replace(WISH, variant=variant))
     joined = await lobby.join(BOB, opened.invite_code, b"")
     [proposal] = rules.matches.values()
-    assert [table_message(table).variant for table in (opened, joined)] == ["standard"] * 2
-    assert proposal.variant == "standard"
+    assert [table_message(table).variant for table in (opened, joined)] == [variant] * 2
+    assert proposal.variant == variant
 
 
 async def test_a_request_id_with_another_table_is_refused(lobby: Lobby) -> None:

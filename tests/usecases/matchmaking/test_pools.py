@@ -30,7 +30,7 @@ def test_the_shipped_pools_rate_every_game_with_every_number_of_seats() -> None:
 
 def test_other_shipped_pools_are_for_play_without_ratings() -> None:
     found = {(pool.game, pool.variant) for pool in shipped_pools() if not pool.rated}
-    assert found == {("transcontinental", "standard"), ("railroad_dice_2", "variable")}
+    assert found == {("transcontinental", ""), ("railroad_dice_2", "variable")}
 
 
 def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:
@@ -38,11 +38,11 @@ def test_a_pool_needs_no_house_bots_and_draws_the_start() -> None:
     assert (pool.house_bots_after_seconds, pool.house_bots, pool.draw_start) == (None, (), True)
 
 
-@pytest.mark.parametrize("text", [POOL, POOL + 'variant = ""', POOL + 'variant = "standard"'])
-def test_a_pool_is_of_the_usual_variant_unless_it_names_another(text: str) -> None:
-    """[matchmaking/v1 Pool] Players are told which."""
-    [pool] = read_pools(text, "test")
-    assert pool_message(pool, 0).variant == "standard"
+@pytest.mark.parametrize(("line", "variant"), [("", ""), ('variant = ""', ""), ('variant = "standard"', "standard")])
+def test_a_pool_may_name_a_variant(line: str, variant: str) -> None:
+    """[matchmaking/v1 Pool] Which one is usual depends on the data, so that the rules service says it of the match."""
+    [pool] = read_pools(POOL + line, "test")
+    assert pool_message(pool, 0).variant == variant
 
 
 def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:

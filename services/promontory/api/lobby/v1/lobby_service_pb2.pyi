@@ -47,7 +47,7 @@ class Table(_message.Message):
     service: _builtins.str
     """The gRPC service that referees the match."""
     variant: _builtins.str
-    """The way the match will be played, one of the game's variants."""
+    """The way the match will be played, one of the game's variants; the usual one when empty."""
     @_builtins.property
     def player_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players in the order of their seats."""

@@ -105,7 +105,7 @@ class Pool(_message.Message):
     waiting: _builtins.int
     """How many tickets wait now."""
     variant: _builtins.str
-    """The way its matches are played, one of the game's variants."""
+    """The way its matches are played, one of the game's variants; the usual one when empty."""
     @_builtins.property
     def house_bots_after(self) -> _duration_pb2.Duration:
         """How long a ticket waits before a house bot may take a free seat; unset if none ever does."""
