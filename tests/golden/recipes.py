@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -11,14 +12,20 @@ import msgspec
 
 from promontory.bots.registry import policy
 from promontory.games import registry
+from promontory.games.fairness import BlindDraws
+from promontory.games.kernel import fold
 from promontory.games.pacific import commands as pacific
 from promontory.games.pacific.decisions import RunArea, Step, SteppedRun
+from promontory.games.railroad_dice_2 import commands as railroad
+from promontory.games.railroad_dice_2.sampling import determinize
 from promontory.games.transcontinental import commands as transcontinental
 from promontory.games.transcontinental.vocabulary import Phase, Source
 from promontory.rules.domain import SeatKind, SeatSetup, Setup
 
 Choose = Callable[[Any, Random], tuple[Any, ...]]
 """What a seat submits at once, given its view."""
+MOST_AT_ONCE = 16
+"""How many commands the service takes in a submission."""
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -39,7 +46,13 @@ def one_by_one(game: str, name: str) -> Choose:
 def giving_up(game: str, name: str, *, after_turn: int) -> Choose:
     """Return who plays as `one_by_one`, and resigns once turn `after_turn` is over."""
     rules, choose = registry.game(game), one_by_one(game, name)
-    return lambda view, rng: (rules.resign(view.seat),) if view.turn > after_turn else choose(view, rng)
+    return lambda view, rng: (rules.resign(view.seat),) if turn_of(view) > after_turn else choose(view, rng)
+
+
+def turn_of(view: Any) -> int:
+    """Return the number of the turn; in Railroad Dice 2 it is 0 during the set-up."""
+    number: int = getattr(view.turn, "number", view.turn)
+    return number
 
 
 def idling(view: Any, rng: Random) -> tuple[Any, ...]:
@@ -84,6 +97,81 @@ def step_by_step(view: Any, rng: Random) -> tuple[Any, ...]:
     return (pacific.AnswerDecision(view.seat, decision.decision_id, SteppedRun((Step(kind),))),)
 
 
+def passing(view: Any, rng: Random) -> tuple[Any, ...]:
+    """Set up at random, then do nothing at all [R-56]."""
+    if view.legal.end_turn:
+        return (railroad.EndTurn(view.seat),)
+    return one_by_one("railroad_dice_2", "random")(view, rng)
+
+
+def restocking(view: Any, rng: Random) -> tuple[Any, ...]:
+    """Do nothing but restock all tiles, until the bank is empty."""
+    return (railroad.RestockAll(view.seat),) if view.legal.restock_all else passing(view, rng)
+
+
+def shopping(view: Any, rng: Random) -> tuple[Any, ...]:
+    """Play greedily, but buy every locomotive as soon as it can be paid, so that small ones are scrapped [R-40]."""
+    option = view.legal.buy_locomotive
+    if option is not None:
+        return (railroad.BuyLocomotive(view.seat, option.value),)
+    return one_by_one("railroad_dice_2", "greedy")(view, rng)
+
+
+def sprawling(view: Any, rng: Random) -> tuple[Any, ...]:
+    """Lay track everywhere but to stations, simple dice as long as there are some, then as `upgrading`."""
+    return _laying(view, rng) or _rolling(view) or upgrading(view, rng)
+
+
+def upgrading(view: Any, rng: Random) -> tuple[Any, ...]:
+    """Replace simple dice by complex ones, and lay the simple ones that come back, to no stations if possible."""
+    options = view.legal.take_complex
+    if not options:
+        return _laying(view, rng) or _rolling(view) or passing(view, rng)
+    option = rng.choice([option for option in options if not option.links] or options)
+    return (railroad.TakeComplex(view.seat, option.square, option.rotation, option.face),)
+
+
+def _laying(view: Any, rng: Random) -> tuple[Any, ...]:
+    options = [(die.die, option) for die in view.legal.dice for option in die.placements if not option.links]
+    return tuple(
+        railroad.PlaceDie(view.seat, die, option.square, option.rotation, option.face)
+        for die, option in rng.sample(options, min(1, len(options)))
+    )
+
+
+def _rolling(view: Any) -> tuple[Any, ...]:
+    """Return the roll of most simple dice, if any can be rolled."""
+    rolls = [roll for roll in view.legal.rolls if roll.simple]
+    return tuple(railroad.RollDice(view.seat, roll.simple, roll.complex) for roll in rolls[:1])
+
+
+def in_one_go(choose: Choose) -> Choose:
+    """Return who plays Railroad Dice 2 as `choose`, and submits at once all up to the next roll [fairness 3]."""
+    rules: Any = registry.game("railroad_dice_2")
+
+    def chosen(view: Any, rng: Random) -> tuple[Any, ...]:
+        state, commands = determinize(rules.box, view, rng), list[Any]()
+        while rules.to_act(state) == (view.seat,) and len(commands) < MOST_AT_ONCE:
+            commands += choose(rules.view(state, view.seat), rng)
+            if isinstance(commands[-1], railroad.RollDice):
+                break
+            state = fold(rules, state, rules.decide(state, commands[-1], BlindDraws()))
+        return tuple(_in_batches(commands))
+
+    return chosen
+
+
+def _in_batches(commands: Iterable[Any]) -> Iterator[Any]:
+    """Yield the commands; of dice placed in a row one `Build` [Railroad Dice 2 6.2]."""
+    for is_placing, group in groupby(commands, lambda command: isinstance(command, railroad.PlaceDie)):
+        row = list(group)
+        if is_placing and len(row) > 1:
+            steps = (railroad.Placement(each.die, each.square, each.rotation, each.face) for each in row)
+            yield railroad.Build(row[0].seat, tuple(steps))
+        else:
+            yield from row
+
+
 def players(*names: str, salt: str = "golden") -> tuple[SeatSetup, ...]:
     """Return seats of players, each with its share in the randomness; with another `salt` other hands are dealt."""
     return tuple(SeatSetup(name, client_entropy=f"{salt} {name}".encode()) for name in names)
@@ -91,7 +179,8 @@ def players(*names: str, salt: str = "golden") -> tuple[SeatSetup, ...]:
 
 NAMES = ("ada", "ben", "cyd", "dot", "eli")
 HOUSE = SeatSetup("house-greedy-1", SeatKind.HOUSE_BOT, "greedy")
-TC, PC = "transcontinental", "pacific"
+TC, PC, RD = "transcontinental", "pacific", "railroad_dice_2"
+GREEDY, RANDOM = one_by_one(RD, "greedy"), one_by_one(RD, "random")
 
 RECIPES: Mapping[str, Mapping[str, Recipe]] = {
     TC: {
@@ -127,5 +216,31 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
         "five_greedy": Recipe(Setup(players(*NAMES)), (one_by_one(PC, "greedy"),) * 5),
         "five_step_by_step": Recipe(Setup(players(*NAMES)), (step_by_step, *(self_reliant,) * 3, second_thoughts)),
         "five_self_reliant": Recipe(Setup(players(*NAMES, salt="golden 34")), (self_reliant,) * 5),
+    },
+    RD: {
+        "two_against_house": Recipe(
+            Setup((HOUSE, *players("ben")), pool="railroad_dice_2.ranked.2", rated=True),
+            (GREEDY, in_one_go(GREEDY)),
+            automatic=12,
+        ),
+        "two_variable_random": Recipe(Setup(players(*NAMES[:2]), variant="variable"), (RANDOM,) * 2),
+        "three_shopping": Recipe(Setup(players(*NAMES[:3])), (in_one_go(shopping),) * 3),
+        "three_variable_greedy": Recipe(Setup(players(*NAMES[:3]), variant="variable"), (GREEDY,) * 3),
+        "three_variable_restocking": Recipe(
+            Setup(players(*NAMES[:3]), variant="variable"), (in_one_go(restocking),) * 3
+        ),
+        "three_resigned": Recipe(
+            Setup(players(*NAMES[:3])),
+            (giving_up(RD, "random", after_turn=2), RANDOM, giving_up(RD, "greedy", after_turn=5)),
+        ),
+        "four_random": Recipe(Setup(players(*NAMES[:4])), (RANDOM,) * 4),
+        "four_passing": Recipe(Setup(players(*NAMES[:4])), (passing,) * 4),
+        "four_sprawling": Recipe(Setup(players(*NAMES[:4], salt="golden 10")), (in_one_go(sprawling),) * 4),
+        "four_sprawling_on": Recipe(Setup(players(*NAMES[:4], salt="golden 1")), (in_one_go(sprawling),) * 4),
+        "four_variable_upgrading": Recipe(Setup(players(*NAMES[:4]), variant="variable"), (in_one_go(upgrading),) * 4),
+        "four_variable_one_resigned": Recipe(
+            Setup(players(*NAMES[:4]), pool="railroad_dice_2.variable.4", variant="variable"),
+            (GREEDY, giving_up(RD, "random", after_turn=-1), *(in_one_go(GREEDY),) * 2),
+        ),
     },
 }

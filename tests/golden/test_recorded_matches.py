@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,21 @@ from google.protobuf.message_factory import GetMessageClass
 from promontory.codec.registry import codec
 from promontory.eventlog.port import Commit
 from promontory.games.kernel import fold
-from promontory.games.registry import AnyGame, entry
+from promontory.games.railroad_dice_2.events import EndTriggered, Restocked
+from promontory.games.railroad_dice_2.vocabulary import EndReason, EndTrigger, RestockCause
+from promontory.games.registry import GAMES, AnyGame, entry
 from promontory.rules import records
 from promontory.rules.audit import audit_file
 from promontory.rules.domain import Result
 from promontory.rules.export import CommitLine
 from promontory.rules.records import MATCH_CLOSED, MATCH_CREATED
 from tests.golden import record
-from tests.golden.recipes import RECIPES
 from tests.golden.record import Key
 
 FILES = {Key(file.parent.name, file.stem): file for file in sorted(record.DIRECTORY.glob("*/*.jsonl"))}
 MAX_BYTES = 150_000
 each_match = pytest.mark.parametrize("key", FILES, ids="/".join)
-each_game = pytest.mark.parametrize("game", RECIPES)
+each_game = pytest.mark.parametrize("game", [game.name for game in GAMES])
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -90,6 +92,59 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
             "tenth_turn", (2, 1), (29, 35), "ea7611934cd0bc7c3930ab78d033142c1a5be9e93a4a3798e31431471d984130"
         ),
     },
+    "railroad_dice_2": {
+        "four_passing": Expected(
+            "idle_round",
+            (1, 1, 1, 1),
+            (10, 10, 10, 10),
+            "3fc20a557bc4e01b5a582f47fbc9d637107da98693da36676b2ff17198e873ac",
+        ),
+        "four_random": Expected(
+            "idle_round",
+            (3, 2, 1, 3),
+            (0, 12, 16, 0),
+            "093dad539eb5257495e5481614de1e97b422d4127526b6411fe79e20f78314eb",
+        ),
+        "four_sprawling": Expected(
+            "idle_round", (2, 3, 1, 4), (6, 4, 7, 2), "32ce744bed705d2d32fb98652aed8ea2ad58b6830808bef6449879db53f7d1a7"
+        ),
+        "four_sprawling_on": Expected(
+            "idle_round", (2, 4, 1, 3), (8, 1, 9, 7), "cf9c18c84451c5af8f44cbd8199f00566f364882213688bff93b0aed5317ef99"
+        ),
+        "four_variable_one_resigned": Expected(
+            "no_passengers",
+            (1, 4, 3, 2),
+            (163, 20, 93, 136),
+            "a793e5ffa1bfa4612b2bbe69e39279080194c08e6d018d25c3174562a54826c8",
+        ),
+        "four_variable_upgrading": Expected(
+            "idle_round", (3, 1, 1, 4), (6, 8, 8, 5), "386594bdbe24638b1a789a929e25c6cd6953ed875fbe917b30db7c7eef9a1ff2"
+        ),
+        "three_resigned": Expected(
+            "resignation", (3, 1, 2), (10, 3, 3), "25b239789fcd89b1aaf7d9b2b4a97f1666ea092c5415fc494450f3bbd9fd5b79"
+        ),
+        "three_shopping": Expected(
+            "no_passengers",
+            (1, 3, 2),
+            (193, 15, 160),
+            "a1bf1702fb828842862ffecde94b612c4c2efc2926b72e9849a9a3e66a5082f5",
+        ),
+        "three_variable_greedy": Expected(
+            "no_passengers",
+            (1, 3, 2),
+            (144, 109, 111),
+            "cee73b00c7c08dafde5e0cd58384101068ac433a4792210db4a2a211403f05ee",
+        ),
+        "three_variable_restocking": Expected(
+            "idle_round", (1, 1, 1), (10, 10, 10), "9e39ee3e17e86680a16c5703f79b5b4b280acc5edd25d2d1513166a0f68c526e"
+        ),
+        "two_against_house": Expected(
+            "no_passengers", (2, 1), (36, 272), "151e3cc59129b53da78a59829036ea37e08bd543cd5538d6d910f050565af454"
+        ),
+        "two_variable_random": Expected(
+            "idle_round", (1, 2), (16, 1), "9fe57ec2111d6791e42263238a9bc795434dbb8f9f0fe630ad948fc12dba4640"
+        ),
+    },
 }
 
 
@@ -100,15 +155,23 @@ def commits(key: Key) -> Sequence[Commit]:
     return [msgspec.json.decode(line, type=CommitLine).commit() for line in lines]
 
 
+def creation(key: Key) -> records.Created:
+    return records.restore_created(commits(key)[0].events[0])
+
+
+def events_of(key: Key) -> list[Any]:
+    """Return the events of a match's game."""
+    stored = [event for commit in commits(key) for event in commit.events]
+    restore = codec(key.game).restore
+    return [restore(each.type, each.payload) for each in stored if each.type not in {MATCH_CREATED, MATCH_CLOSED}]
+
+
 @cache
 def replayed(key: Key) -> tuple[AnyGame, Any]:
     """Return the rules a match is pinned to, and the state to which its events alone lead."""
-    created = records.restore_created(commits(key)[0].events[0])
+    created = creation(key)
     game = entry(key.game).load(rules_version=created.rules_version)
-    stored = [event for commit in commits(key) for event in commit.events]
-    restore = codec(key.game).restore
-    events = [restore(each.type, each.payload) for each in stored if each.type not in {MATCH_CREATED, MATCH_CLOSED}]
-    return game, fold(game, game.initial(len(created.setup.seats)), events)
+    return game, fold(game, game.initial(len(created.setup.seats)), events_of(key))
 
 
 def result(key: Key) -> Result:
@@ -203,9 +266,11 @@ def test_every_way_to_end_is_recorded(game: str) -> None:
 
 
 @each_game
-def test_every_number_of_seats_is_recorded(game: str) -> None:
+def test_every_variant_is_recorded_with_every_number_of_seats(game: str) -> None:
     """A number of seats may have rules of its own, as the dummies of Pacific [Pacific 1.5]."""
-    assert {len(result(key).places) for key in matches_of(game)} == set(entry(game).load().seats)
+    rules, setups = entry(game).load(), [creation(key).setup for key in matches_of(game)]
+    recorded = {(setup.variant or rules.variants[0], len(setup.seats)) for setup in setups}
+    assert recorded == set(product(rules.variants, rules.seats))
 
 
 def test_every_card_of_pacific_is_executed() -> None:
@@ -227,6 +292,27 @@ def test_a_match_of_pacific_goes_on_without_the_seat_that_resigned() -> None:
     """[P-52] The rules answer for it up to the tenth turn."""
     _, state = replayed(Key("pacific", "four_one_resigned"))
     assert (state.resigned, state.turn, state.result.reason.value) == ((2,), 10, "tenth_turn")
+
+
+def test_every_reason_for_the_end_of_railroad_dice_2_is_recorded() -> None:
+    """[Railroad Dice 2 5.1] [R-60] What begins the final phase, also two reasons at once, and what ends it."""
+    happened = [event for key in matches_of("railroad_dice_2") for event in events_of(key)]
+    triggers = {event.reasons for event in happened if isinstance(event, EndTriggered)}
+    assert triggers == {(trigger,) for trigger in EndTrigger} | {(EndTrigger.COMPLEX_DICE, EndTrigger.DICE)}
+    assert {replayed(key)[1].result.reason for key in matches_of("railroad_dice_2")} == set(EndReason)
+
+
+def test_every_cause_of_restocking_in_railroad_dice_2_is_recorded() -> None:
+    """[Railroad Dice 2 4.7] By a die, as the dice action, and because tiles are empty."""
+    happened = [event for key in matches_of("railroad_dice_2") for event in events_of(key)]
+    assert {event.cause for event in happened if isinstance(event, Restocked)} == set(RestockCause)
+
+
+def test_a_match_of_railroad_dice_2_goes_on_without_the_seat_that_resigned() -> None:
+    """[R-59] The rules lay its tiles, place its stations and end its turns."""
+    _, state = replayed(Key("railroad_dice_2", "four_variable_one_resigned"))
+    assert (state.resigned, state.result.reason) == ((1,), EndReason.NO_PASSENGERS)
+    assert state.players[1].network is not None
 
 
 def test_a_recorded_match_is_never_recorded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
