@@ -18,18 +18,17 @@ from typing import Any
 import pytest
 
 from promontory.eventlog.redis_server import connect
-from promontory.local.platform import SERVER, Platform
+from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
 from tests.support import havoc, oracles
 from tests.support.players import Journal, play_while
+from tests.support.pools import POOLS_FILE, pools
 from tests.support.process_logs import log_faults
 
-POOL = "transcontinental.ranked"
-PLAYERS = 7
+PLAYERS = 8
 KILLING_SECONDS = 90
-SECOND = ("scoring-1", "transcontinental-1", "matchmaking-1", "relay-1", "worker-1")
-POOLS_FILE = Path(__file__).parents[1] / "e2e" / "pools.toml"
+SECOND = ("scoring-1", *(f"{game}-1" for game in GAME_NAMES), "matchmaking-1", "relay-1", "worker-1")
 SETTINGS = {"PROMONTORY_POOLS_FILE": str(POOLS_FILE), "PROMONTORY_DRAIN_SECONDS": "5"}
 BALLAST_BYTES = 1 << 16
 
@@ -47,7 +46,7 @@ def platform(tmp_path: Path) -> Iterator[Platform]:
 @pytest.mark.parametrize("replicas", [1, 2])
 async def test_random_kills_of_up_to_three_processes_at_once(platform: Platform, seed: int, replicas: int) -> None:
     """[event_log R1] [event_log R3] [event_log R14] At any moment, also while others start."""
-    await havoc.add(platform, *SECOND[: 5 * (replicas - 1)])
+    await havoc.add(platform, *SECOND[: len(SECOND) * (replicas - 1)])
     await _endure(platform, _kill_at_random(platform, Random(seed)), replicas=replicas)
 
 
@@ -84,9 +83,9 @@ async def test_the_servers_disk_is_full_for_a_while(tmp_path: Path) -> None:
 
 async def _endure(platform: Platform, work: Coroutine[Any, Any, None], *, replicas: int = 1) -> None:
     """Let players play while `work` does its worst, then ask the oracles."""
-    journal = await play_while(work, platform, pool=POOL, players=PLAYERS, replicas=replicas)
+    journal = await play_while(work, platform, pools=pools(), players=PLAYERS, replicas=replicas)
     played = clock.monotonic()
-    faults = await oracles.faults(platform, journal, pool=POOL)
+    faults = await oracles.faults(platform, journal, pools=pools())
     _print_figures(journal, settling_seconds=clock.monotonic() - played)
     assert [*faults, *log_faults(platform.directory / "logs")] == []
 

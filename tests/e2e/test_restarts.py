@@ -6,20 +6,20 @@ import asyncio
 
 import pytest
 
-from promontory.local.platform import SERVER, Platform
+from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import scrape
 from tests.support import havoc, oracles
 from tests.support.players import play_while
+from tests.support.pools import pools
 from tests.support.process_logs import log_faults
 from tests.support.waiting import eventually
 
-POOL = "transcontinental.ranked"
-PLAYERS = 7
-FIRST = ("scoring", "transcontinental", "matchmaking", "relay", "worker-0")
-SECOND = ("scoring-1", "transcontinental-1", "matchmaking-1", "relay-1", "worker-1")
+PLAYERS = 8
+FIRST = ("scoring", *GAME_NAMES, "matchmaking", "relay", "worker-0")
+SECOND = ("scoring-1", *(f"{game}-1" for game in GAME_NAMES), "matchmaking-1", "relay-1", "worker-1")
 WORK = {
     "scoring": ("promontory_tallies_total", {"outcome": "tallied"}),
-    "transcontinental": ("promontory_commands_total", {"outcome": "accepted"}),
+    **dict.fromkeys(GAME_NAMES, ("promontory_commands_total", {"outcome": "accepted"})),
     "matchmaking": ("promontory_tickets_total", {"event": "assigned"}),
     "relay": ("promontory_obligations_total", {"outcome": "published"}),
     "worker": ("promontory_tasks_total", {"outcome": "done"}),
@@ -29,9 +29,9 @@ WORK = {
 @pytest.mark.timeout(240)
 async def test_a_rolling_restart_under_load_fails_no_move(platform: Platform) -> None:
     """[event_log R2] Every process drains, stops and comes again, twice; streams are taken up where they broke."""
-    journal = await play_while(_restart_all(platform, times=2), platform, pool=POOL, players=PLAYERS)
+    journal = await play_while(_restart_all(platform, times=2), platform, pools=pools(), players=PLAYERS)
     assert journal.failed == []
-    assert await oracles.faults(platform, journal, pool=POOL) == []
+    assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
 
 
@@ -41,8 +41,8 @@ async def test_matches_and_tickets_go_on_when_the_whole_platform_is_started_agai
     platform: Platform, *, is_crash: bool
 ) -> None:
     """[event_log 2.7] All processes and the server end, in order or at once; the directory holds all that counts."""
-    journal = await play_while(_restart_whole(platform, is_crash=is_crash), platform, pool=POOL, players=PLAYERS)
-    assert await oracles.faults(platform, journal, pool=POOL) == []
+    journal = await play_while(_restart_whole(platform, is_crash=is_crash), platform, pools=pools(), players=PLAYERS)
+    assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
 
 
@@ -51,9 +51,9 @@ async def test_two_replicas_of_every_service_serve_the_same_matches(platform: Pl
     """[event_log 2.14] Players meet across replicas, and every replica has its share in the work."""
     await havoc.add(platform, *SECOND)
     working = eventually(lambda: _have_worked(platform), seconds=90)
-    journal = await play_while(working, platform, pool=POOL, players=PLAYERS, replicas=2)
+    journal = await play_while(working, platform, pools=pools(), players=PLAYERS, replicas=2)
     assert journal.failed == []
-    assert await oracles.faults(platform, journal, pool=POOL) == []
+    assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
 
 
@@ -72,7 +72,7 @@ async def _restart_whole(platform: Platform, *, is_crash: bool) -> None:
 
 async def _in_flight(platform: Platform) -> bool:
     found = await oracles.kept(platform.redis_url)
-    return len(found.open_matches) >= PLAYERS // 2
+    return {oracles.game_of(match_id) for match_id in found.open_matches} == set(GAME_NAMES)
 
 
 async def _have_worked(platform: Platform) -> bool:

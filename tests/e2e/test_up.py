@@ -14,12 +14,13 @@ import pytest
 from promontory import AsyncClient
 from tests.support.commands import Mark
 from tests.support.players import GAME, Journal, play_match, play_seat
+from tests.support.pools import POOLS_FILE
 from tests.support.waiting import eventually
 
 POOL = "transcontinental.ranked"
 STARTING_SECONDS = 60
 SETTINGS = {
-    "PROMONTORY_POOLS_FILE": str(Path(__file__).with_name("pools.toml")),
+    "PROMONTORY_POOLS_FILE": str(POOLS_FILE),
     "PROMONTORY_LEASE_SECONDS": "3",  # the turn of a bot whose worker was killed comes again so soon
 }
 

@@ -18,11 +18,12 @@ from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.rules.audit import audit_file
 from tests.support.commands import Mark
 from tests.support.players import GAME, Journal, play_match
+from tests.support.pools import POOLS_FILE
 from tests.support.waiting import eventually
 
 POOL = "transcontinental.ranked"
 PATIENCE_SECONDS = 60
-SETTINGS = {"PROMONTORY_POOLS_FILE": str(Path(__file__).with_name("pools.toml"))}
+SETTINGS = {"PROMONTORY_POOLS_FILE": str(POOLS_FILE)}
 
 
 class Remembered(msgspec.Struct, frozen=True):

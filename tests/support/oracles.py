@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from promontory.client.asynchronous import AsyncClient
 from promontory.eventlog.redis_server import connect
+from promontory.games.registry import GAMES, entry_by_code
 from promontory.local.platform import Platform
 from promontory.local.rebuild import rebuild
 from promontory.rules.audit import audit, shipped_rulesets
-from tests.support.players import GAME, Journal, client_of
+from tests.support.players import Journal, client_of
 from tests.support.waiting import eventually
 
 SETTLING_SECONDS = 90.0
@@ -52,23 +54,36 @@ async def settled(platform: Platform) -> Kept:
     return (await eventually(attempt, seconds=SETTLING_SECONDS))[0]
 
 
-async def faults(platform: Platform, journal: Journal, *, pool: str) -> Sequence[str]:
-    """Return what is wrong with the platform's matches, tickets, ratings and obligations, once it has settled."""
+async def faults(platform: Platform, journal: Journal, *, pools: Sequence[str]) -> Sequence[str]:
+    """Return what is wrong with the platform's matches, tickets, ratings and obligations, once it has settled.
+
+    All matches must be of rated `pools`.
+    """
     found = await settled(platform)
     async with client_of(platform, "arbiter") as arbiter:
-        logs = {match_id: await arbiter.export_match(GAME, match_id) for match_id in found.matches}
-        standings = [entry.rating async for entry in arbiter.leaderboard(pool)]
-    rebuilt = await rebuild(platform.redis_url, pool)
-    tallied = sum(rating.matches for rating in standings)
+        logs = {match_id: await arbiter.export_match(game_of(match_id), match_id) for match_id in found.matches}
+        seats = sum([await _seats(arbiter, match_id) for match_id in found.matches])
+        tallied = sum([entry.rating.matches for pool in pools async for entry in arbiter.leaderboard(pool)])
+    rebuilt = [await rebuild(platform.redis_url, pool) for pool in pools]
     return [
         *(fault for match_id, log in logs.items() for fault in journal.faults(match_id, log)),
         *(f"audit: {match_id}" for match_id, log in logs.items() if not audit(log, shipped_rulesets()).ok),
         *(f"unknown match acknowledged: {each}" for each in journal.acknowledged if each.match_id not in logs),
-        *([] if tallied == 2 * len(logs) else [f"{tallied} results of {2 * len(logs)} on the leaderboard"]),
-        *([] if rebuilt.equal else [f"ratings differ from the logs: {rebuilt.first_difference}"]),
+        *([] if tallied == seats else [f"{tallied} results of {seats} on the leaderboards"]),
+        *(f"ratings differ from the logs: {each.first_difference}" for each in rebuilt if not each.equal),
         *ticket_faults(found, set(logs)),
         *(f"parked: {each}" for each in found.parked),
     ]
+
+
+def game_of(match_id: str) -> str:
+    """Return the name of the game that `match_id` is a match of."""
+    return entry_by_code(match_id.partition("-")[0]).name
+
+
+async def _seats(arbiter: AsyncClient, match_id: str) -> int:
+    shown = await arbiter.spectate(game_of(match_id), match_id).look()
+    return len(shown.match.seats)
 
 
 def ticket_faults(found: Kept, matches: set[str]) -> Iterable[str]:
@@ -89,7 +104,8 @@ def ticket_faults(found: Kept, matches: set[str]) -> Iterable[str]:
 async def _kept(redis: Any) -> Kept:
     due = [await redis.zrange(key, 0, -1) for key in await _keys(redis, "{*}:due") if not key.startswith(b"{mm}")]
     parks = [await redis.xrange(key) for key in await _keys(redis, "{*}:park")]
-    heads = [key for key in await _keys(redis, "{*}:m:*:head") if key.startswith(b"{tc")]
+    games = tuple(f"{{{entry.code}:".encode() for entry in GAMES)
+    heads = [key for key in await _keys(redis, "{*}:m:*:head") if key.startswith(games)]
     return Kept(
         matches={_name(key, -2): await _hash(redis, key) for key in heads},
         tickets={_name(key, -1): await _hash(redis, key) for key in await _keys(redis, "{mm}:t:*")},

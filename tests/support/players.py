@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -12,12 +13,17 @@ import msgspec
 
 from promontory import AsyncClient, MatchSummary, PromontoryError, Unavailable, VersionConflict
 from promontory.bots.registry import policy
+from promontory.client.matches import Update
 from promontory.client.seats import Seat, new_request_id
 from promontory.local.platform import Platform
 from promontory.runtime import clock
 
 PATIENCE_SECONDS = 60.0
 GAME = "transcontinental"
+QUICK = {GAME: "greedy"}
+"""The policies that end a match soon, for games that random play does not."""
+MOST_COMMANDS = 50
+"""How many commands a player gives who is only there to keep the platform busy, before resigning."""
 
 
 class Acknowledged(msgspec.Struct, frozen=True):
@@ -59,45 +65,53 @@ def client_of(platform: Platform, player: str, *, replica: int = 0) -> AsyncClie
     return AsyncClient(found, token=platform.keys.player_token(player), retry_seconds=PATIENCE_SECONDS)
 
 
-async def play_match(client: AsyncClient, pool: str, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
-    """Enter `pool`, play one match to its end, and return how it ended."""
-    return await play_seat(await client.play(pool), journal, policy_name=policy_name)
+async def play_match(client: AsyncClient, pool: str, journal: Journal, *, most: int | None = None) -> MatchSummary:
+    """Enter `pool`, play one match to its end, or resign after `most` commands, and return how it ended."""
+    return await play_seat(await client.play(pool), journal, most=most)
 
 
-async def play_seat(seat: Seat, journal: Journal, *, policy_name: str = "greedy") -> MatchSummary:
-    """Play a seat to the end of its match and return how it ended."""
-    choose, rng = policy(await seat.rules(), policy_name), Random(1)
-    waiting_since = clock.monotonic()
+async def play_seat(seat: Seat, journal: Journal, *, most: int | None = None) -> MatchSummary:
+    """Play a seat to the end of its match, or resign it after `most` commands, and return how the match ended."""
+    game = await seat.rules()
+    choose, rng = policy(game, QUICK.get(seat.game, "random")), Random(1)
+    waiting_since, given = clock.monotonic(), 0
     async for update in seat:
         if update.your_turn:
             journal.pauses.append(clock.monotonic() - waiting_since)
-            await _play(seat, choose(update.view, rng), update.version, journal)
+            command = game.resign(seat.seat) if given == most else choose(update.view, rng)
+            given += await _play(seat, command, update, journal)
             waiting_since = clock.monotonic()
     journal.ended[seat.match_id] = update.match
     return update.match
 
 
-async def _play(seat: Seat, command: Any, version: int, journal: Journal) -> None:
+async def _play(seat: Seat, command: Any, seen: Update, journal: Journal) -> bool:
+    """Submit `command`, and return whether it was accepted; if not, the stream says what became of the match."""
     request_id, started = new_request_id(), clock.monotonic()
     try:
-        update = await seat.submit(command, request_id=request_id, expected_version=version)
+        update = await seat.submit(command, request_id=request_id, expected_version=seen.version)
     except (VersionConflict, Unavailable) as error:
-        journal.failed.append(error)
-        return  # the stream says what became of it
+        if isinstance(error, Unavailable) or len(seen.match.seats_to_act) == 1:  # else another seat was quicker
+            journal.failed.append(error)
+        return False
     seconds = clock.monotonic() - started
     journal.acknowledged.append(Acknowledged(seat.match_id, update.version, f"{seat.seat}:{request_id}", seconds))
+    return True
 
 
 async def play_while(
-    work: Coroutine[Any, Any, object], platform: Platform, *, pool: str, players: int, replicas: int = 1
+    work: Coroutine[Any, Any, object], platform: Platform, *, pools: Sequence[str], players: int, replicas: int = 1
 ) -> Journal:
-    """Let `players` players play match after match in `pool` until `work` is done; return what they wrote down.
+    """Let `players` players play match after match until `work` is done; return what they wrote down.
 
-    They call `replicas` replicas of the services in turn. Raises what `work` raises, at once.
+    They play in `pools` in turn, and call `replicas` replicas of the services in turn, so that in each pool there are
+    players of every replica. Raises what `work` raises, at once.
     """
     journal, busy = Journal(), asyncio.create_task(work)
     clients = [client_of(platform, f"player-{number}", replica=number % replicas) for number in range(players)]
-    tasks = [busy, *(asyncio.create_task(_play_until(busy, client, pool, journal)) for client in clients)]
+    waiting = [pools[number // replicas % len(pools)] for number in range(players)]
+    playing = map(partial(_play_until, busy, journal), clients, waiting)
+    tasks = [busy, *map(asyncio.create_task, playing)]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -107,6 +121,6 @@ async def play_while(
     return journal
 
 
-async def _play_until(busy: asyncio.Task[object], client: AsyncClient, pool: str, journal: Journal) -> None:
+async def _play_until(busy: asyncio.Task[object], journal: Journal, client: AsyncClient, pool: str) -> None:
     while not busy.done():
-        await play_match(client, pool, journal)
+        await play_match(client, pool, journal, most=MOST_COMMANDS)

@@ -72,7 +72,7 @@ class Club:
         for seat in resigning:
             await seats[seat].resign()
         playing = [seated for seated in seats if seated.seat not in resigning]
-        ended = await asyncio.gather(*(play_seat(seated, Journal(), policy_name="random") for seated in playing))
+        ended = await asyncio.gather(*(play_seat(seated, Journal()) for seated in playing))
         return ended[0]
 
     async def tally(self, match_id: str) -> pb.TallyMatchResponse:
