@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -151,22 +152,47 @@ def begin(game: AnyGame, setup: Setup, draws: Draws) -> tuple[Happening, ...]:
     return happenings(game, state, game.begin(state, draws, draw_start=setup.draw_start, variant=setup.variant))
 
 
-def judge(game: AnyGame, state: Any, commands: Collection[Any], draws: Draws) -> tuple[Happening, ...]:
+def judge(game: AnyGame, state: Any, commands: Sequence[Any], draws: Draws) -> tuple[Happening, ...]:
     """Return what `commands`, at least one, cause one after the other.
 
-    Raises `Rejected` if the rules forbid one of them, and with `OUTCOME_UNKNOWN`, unseen, for one that stands behind
+    Raises what `caused_by` does, and `Rejected` with `OUTCOME_UNKNOWN`, unseen, for a command that stands behind
     chance or hidden cards: its refusal, which undoes all, would tell what was drawn before it is drawn for good.
     """
     happened: tuple[Happening, ...] = ()
     is_known = True
-    for number, command in enumerate(commands):
+    for number in range(len(commands)):
         if not is_known:
             raise Rejected("OUTCOME_UNKNOWN", rule="fairness 3", command=number)
-        caused = happenings(game, state, game.decide(state, command, draws))
+        caused = caused_by(game, state, commands=commands, number=number, draws=draws)
         is_known = len(foreseen(game, state, caused)) == len(caused)
         happened += caused
         state = happened[-1].state
     return happened
+
+
+def caused_by(
+    game: AnyGame, state: Any, *, commands: Sequence[Any], number: int, draws: Draws
+) -> tuple[Happening, ...]:
+    """Return what the command at `number` of `commands` causes in `state`.
+
+    Raises `Rejected` if the rules forbid it: with the `command`'s number if there are several, and with the path of a
+    malformed `field` in the request.
+    """
+    command = commands[number]
+    try:
+        return happenings(game, state, game.decide(state, command, draws))
+    except Rejected as refusal:
+        details = dict(refusal.details)
+        if "field" in details:
+            details["field"] = f"commands[{number}].{kind_of(command)}.{details['field']}"
+        if len(commands) > 1:
+            details["command"] = number
+        raise type(refusal)(refusal.reason, rule=refusal.rule, **details) from refusal
+
+
+def kind_of(command: Any) -> str:
+    """Return what a message calls the kind of `command`: `place_die` of a `PlaceDie`."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", type(command).__name__).lower()
 
 
 def foreseen(game: AnyGame, state: Any, caused: Collection[Happening]) -> tuple[Happening, ...]:

@@ -14,7 +14,7 @@ from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules import access, records
-from promontory.rules.domain import Happening, Match, Setup, Step, begin, foreseen, judge, repeated_after
+from promontory.rules.domain import Happening, Match, Setup, Step, begin, caused_by, foreseen, repeated_after
 from promontory.rules.draws import draws_of
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.matches import Matches
@@ -180,8 +180,8 @@ class Referee:
         access.require_seat(match, seat, caller)
         game, state = self._ledger.game_of(match), match.state
         shown: tuple[Happening, ...] = ()
-        for command in commands:
-            caused = judge(game, state, (command,), BlindDraws())
+        for number in range(len(commands)):
+            caused = caused_by(game, state, commands=commands, number=number, draws=BlindDraws())
             known = foreseen(game, state, caused)
             shown += known
             if len(known) < len(caused):

@@ -106,7 +106,8 @@ def _sentence(error: Rejected) -> str:
 
 def _of_rules(kind: Kind, error: Rejected) -> Refusal:
     metadata = {"rule": error.rule, **error.details}
-    return Refusal(kind, error.reason, _sentence(error), metadata=metadata)
+    fields = {str(error.details["field"]): f"makes no sense [{error.rule}]"} if "field" in error.details else None
+    return Refusal(kind, error.reason, _sentence(error), fields=fields, metadata=metadata)
 
 
 def status(refusal: Refusal) -> status_pb2.Status:

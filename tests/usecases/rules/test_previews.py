@@ -77,8 +77,11 @@ async def test_a_preview_is_refused_as_the_submission_would_be() -> None:
     """[PreviewCommand] Fails as SubmitCommand would, also for a later command."""
     bench = Bench()
     match = (await bench.submit(await bench.create(), DRAW)).step.match
-    with pytest.raises(Rejected, match="WRONG_PHASE"):
+    with pytest.raises(Rejected, match="WRONG_PHASE") as previewed:
         await preview(bench, match, EndWork(0), EndWork(0))
+    with pytest.raises(Rejected) as submitted:
+        await bench.submit(match, EndWork(0), EndWork(0))
+    assert (submitted.value.reason, submitted.value.details) == (previewed.value.reason, previewed.value.details)
 
 
 async def told(bench: Bench, match: Match, commands: tuple[object, ...]) -> bytes:

@@ -48,8 +48,9 @@ async def test_a_submission_with_one_forbidden_command_changes_nothing() -> None
     """[style 1.9] Appends are all or nothing."""
     bench = Bench()
     match = (await bench.submit(await bench.create(), DRAW)).step.match
-    with pytest.raises(Rejected, match="WRONG_PHASE"):
+    with pytest.raises(Rejected, match="WRONG_PHASE") as refused:
         await bench.submit(match, EndWork(0), EndWork(0))
+    assert refused.value.details["command"] == 1
     assert await bench.matches.fresh(match.match_id) == match
 
 

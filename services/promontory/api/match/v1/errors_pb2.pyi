@@ -98,7 +98,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
     `ERROR_REASON_`, in the `reason` of the one `google.rpc.ErrorInfo` that every failure carries, with the domain
-    `promontory.api`. Reasons are never renamed or reused. Each game lists its own in its `RefusalReason`.
+    `promontory.api`. Reasons are never renamed or reused. Each game lists its own in its `RefusalReason`. Where one of
+    several commands is refused, `command` in the metadata says which, from 0.
     """
 
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
