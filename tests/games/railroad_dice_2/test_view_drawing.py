@@ -54,7 +54,12 @@ def test_everything_on_the_table_is_shown() -> None:
         1     B        $0  2 of 2          0  none
         2     C        $7  0 of 2          0  2
 
-        tiles to be laid: T4 River, T5 Pass, T6 Coast
+        tiles to be laid, unturned
+          T4 River  T5 Pass  T6 Coast
+          ...~      ..^.     ..^.
+          ...~      .^^.     ^...
+          ..~~      ^^..     ...~
+          ^...      ....     ..~~
         passengers
           T1 Meadow     at (0,0)   5
           T2 Foothills  at (4,0)   0
@@ -108,11 +113,15 @@ def test_a_finished_game_shows_the_places() -> None:
 
 
 def test_no_map_lies_before_the_first_tile() -> None:
-    """[Railroad Dice 2 3.2] The tiles are listed."""
+    """[Railroad Dice 2 3.2] Who is to lay one sees all that are left."""
     lines = drawn(begun(2, game=VARIABLE), game=VARIABLE).splitlines()
     assert lines[0] == "laying the map: seat 0 to act"
     assert "no tile lies yet" in lines
-    assert "tiles to be laid: T1 Meadow, T2 Foothills, T3 Lake, T4 River, T5 Pass, T6 Coast" in lines
+    assert lines[lines.index("tiles to be laid, unturned") + 1 :][:3] == [
+        "  T1 Meadow  T2 Foothills  T3 Lake  T4 River  T5 Pass  T6 Coast",
+        "  ....       .^^.          .~..     ...~      ..^.     ..^.",
+        "  ...^       ..^.          ~~..     ...~      .^^.     ^...",
+    ]
 
 
 def test_a_map_that_is_being_laid_may_begin_anywhere() -> None:

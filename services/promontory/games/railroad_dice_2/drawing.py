@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from promontory.games.railroad_dice_2.board import Board, Die, TrackFaces
@@ -170,7 +170,8 @@ def _notes(view: GameView, seat: int) -> Iterator[str]:
 
 def _tiles(box: Box, view: GameView) -> Iterator[str]:
     if view.tile_ids:
-        yield listed("tiles to be laid", (_tile_name(box, tile_id) for tile_id in view.tile_ids))
+        yield "tiles to be laid, unturned"
+        yield from _unlaid(box, view.tile_ids)
     if view.tiles and view.phase in {Phase.TURN, Phase.FINAL, Phase.OVER}:
         yield "passengers"
         rows = (
@@ -178,6 +179,14 @@ def _tiles(box: Box, view: GameView) -> Iterator[str]:
             for tile in view.tiles
         )
         yield from table("<<>", rows)
+
+
+def _unlaid(box: Box, tile_ids: Sequence[str]) -> Iterator[str]:
+    names = [_tile_name(box, tile_id) for tile_id in tile_ids]
+    tiles = [box.components.tile(tile_id) for tile_id in tile_ids]
+    terrain = zip(*(tile.rows for tile in tiles if tile is not None), strict=True)
+    for line in table("<" * len(names), [names, *terrain]):
+        yield f"  {line}"
 
 
 def _tile_name(box: Box, tile_id: str) -> str:
