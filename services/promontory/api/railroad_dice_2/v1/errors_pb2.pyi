@@ -33,7 +33,9 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_OVERLAP: _RefusalReason.ValueType  # 4
     """The tile would overlap another; `overlappedTileId` says which."""
     REFUSAL_REASON_TOO_LITTLE_CONTACT: _RefusalReason.ValueType  # 5
-    """The tile would touch the others along too few square edges; `contact` says how many."""
+    """The tile would touch the others along too few square edges; `contact` says how many, `needed` how
+    many are enough in all.
+    """
     REFUSAL_REASON_OFF_MAP: _RefusalReason.ValueType  # 6
     """The square at `x` and `y` is not on the map."""
     REFUSAL_REASON_TILE_EDGE: _RefusalReason.ValueType  # 7
@@ -120,7 +122,9 @@ REFUSAL_REASON_NO_SUCH_TILE: RefusalReason.ValueType  # 3
 REFUSAL_REASON_OVERLAP: RefusalReason.ValueType  # 4
 """The tile would overlap another; `overlappedTileId` says which."""
 REFUSAL_REASON_TOO_LITTLE_CONTACT: RefusalReason.ValueType  # 5
-"""The tile would touch the others along too few square edges; `contact` says how many."""
+"""The tile would touch the others along too few square edges; `contact` says how many, `needed` how
+many are enough in all.
+"""
 REFUSAL_REASON_OFF_MAP: RefusalReason.ValueType  # 6
 """The square at `x` and `y` is not on the map."""
 REFUSAL_REASON_TILE_EDGE: RefusalReason.ValueType  # 7
