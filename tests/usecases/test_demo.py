@@ -39,5 +39,5 @@ def test_only_the_games_asked_for_are_played() -> None:
 
 
 def test_a_game_that_there_is_not_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="no pool of chess; there are the games transcontinental, pacific, railroad_dice_2"):
+    with pytest.raises(ValueError, match="no pool of chess; there are the games transcontinental, "):
         demo_pools(["chess"])
