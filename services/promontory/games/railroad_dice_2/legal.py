@@ -29,7 +29,7 @@ from promontory.games.railroad_dice_2.events import HandDie
 from promontory.games.railroad_dice_2.layout import tile_squares, unlaid_tiles
 from promontory.games.railroad_dice_2.locomotives import can_buy
 from promontory.games.railroad_dice_2.placement import LegalPlacement, legal_placements
-from promontory.games.railroad_dice_2.restocking import restock_of, restock_of_all, station_tiles
+from promontory.games.railroad_dice_2.restocking import restock_of_all
 from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.stations import gray_squares, home_squares
 from promontory.games.railroad_dice_2.transport import TransportOption, transport_options
@@ -184,9 +184,10 @@ def _in_turn(box: Box, state: State) -> LegalCommands:
         return legal
     hand = state.turn.hand
     placements = _Placements(box, state)
+    restocked = tuple(tile.tile_id for tile in restock_of_all(box.components, state))
     legal = replace(
         legal,
-        dice=tuple(_die_options(box, state, hand, placements)),
+        dice=tuple(_die_options(box, hand, placements, restocked)),
         return_dice=tuple(sorted(die.die for die in hand)),
     )
     if state.turn.dice_action_used:
@@ -195,7 +196,7 @@ def _in_turn(box: Box, state: State) -> LegalCommands:
         legal,
         rolls=tuple(_rolls(box, state)),
         take_complex=placements.of(box.faces.of(DieKind.COMPLEX)) if state.complex_dice else (),
-        restock_all=bool(restock_of_all(box.components, state)),
+        restock_all=bool(restocked),
     )
 
 
@@ -229,8 +230,9 @@ def _rolls(box: Box, state: State) -> Iterator[RollOption]:
             yield RollOption(roll.simple, roll.complex)
 
 
-def _die_options(box: Box, state: State, hand: Iterable[HandDie], placements: _Placements) -> Iterator[DieOptions]:
-    restocked = tuple(tile_id for tile_id in station_tiles(state) if restock_of(box.components, state, (tile_id,)))
+def _die_options(
+    box: Box, hand: Iterable[HandDie], placements: _Placements, restocked: tuple[str, ...]
+) -> Iterator[DieOptions]:
     for die in hand:
         options = DieOptions(die.die, placements.of(box.faces_of(die)), restocked if box.may_restock(die) else ())
         if options.placements or options.tile_ids:

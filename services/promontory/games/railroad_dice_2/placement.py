@@ -165,10 +165,8 @@ def legal_placements(
     return tuple(legal)
 
 
-def _simple_dice_cells(board: Board) -> Iterator[Cell]:
-    for cell, content in enumerate(board.contents):
-        if EMPTY < content < COMPLEX:
-            yield cell
+def _simple_dice_cells(board: Board) -> list[Cell]:
+    return [cell for cell, content in enumerate(board.contents) if EMPTY < content < COMPLEX]
 
 
 def _fitting(board: Board, dice: tuple[Die, ...], cell: Cell) -> Iterator[Die]:

@@ -51,7 +51,7 @@ class Plan(msgspec.Struct, frozen=True):
     def cell(self, square: Square) -> Cell:
         """Return the cell of `square`; `OUTSIDE` for all squares beyond the rectangle of the map."""
         if 0 <= square.x < self.width and 0 <= square.y < self.height:
-            return _cell(square.x, square.y, self.width)
+            return (square.y + 1) * (self.width + 2) + square.x + 1
         return OUTSIDE
 
     def sign_at(self, square: Square) -> str:
@@ -78,7 +78,7 @@ def plan_from(pieces: Iterable[Piece], terrain: Iterable[Terrain], *, reversing:
     for number, piece in enumerate(pieces):
         for row, line in enumerate(piece.rows):
             for column, sign in enumerate(line):
-                cell = _cell(piece.square.x + column, piece.square.y + row, width)
+                cell = (piece.square.y + row + 1) * (width + 2) + piece.square.x + column + 1
                 signs[cell], tile_numbers[cell] = sign, number
                 borders[cell] = row in (0, len(piece.rows) - 1) or column in (0, len(line) - 1)
     costs = {NO_SIGN: 0} | {kind.sign: kind.cost for kind in terrain}
@@ -94,7 +94,3 @@ def plan_from(pieces: Iterable[Piece], terrain: Iterable[Terrain], *, reversing:
         steps=(-(width + 2), 1, width + 2, -1),
         reversing=reversing,
     )
-
-
-def _cell(x: int, y: int, width: int) -> Cell:
-    return (y + 1) * (width + 2) + x + 1

@@ -12,13 +12,14 @@ Tiles = int
 """A set of tiles: bit `n` for the tile with number `n` of the plan."""
 
 
-def tile_counts(board: Board, network: Network) -> dict[Square, int]:
+def tile_counts(board: Board, network: Network, *, most: int | None = None) -> dict[Square, int]:
     """Return for every linked station the fewest different tiles of a route to the home, 1 or more [R-42] [R-43].
 
-    Routes are followed from the home, those on fewer tiles first.
+    Routes are followed from the home, those on fewer tiles first; stations may be missing that are further away than
+    `most` tiles.
     """
     search = _RouteSearch(board, network)
-    for count in range(1, len(board.plan.tile_ids) + 1):
+    for count in range(1, len(board.plan.tile_ids) + 1)[:most]:
         if len(search.counts) == len(network.linked):
             break
         search.run(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from promontory.games.kernel import Rejected
 from promontory.games.railroad_dice_2.board import OFF_MAP, Board
@@ -17,6 +17,10 @@ def check_home(components: Components, board: Board, square: Square) -> None:
     STATION_SQUARE takes the place of the last one.
     """
     _check_ground(components, board, square)
+    _check_home_site(components, board, square)
+
+
+def _check_home_site(components: Components, board: Board, square: Square) -> None:
     tile_id = board.plan.tile_at(square) or ""
     is_taken = any(station.owner is not None for station in board.stations_on(tile_id))
     if is_taken and components.stations.one_home_per_tile:
@@ -31,6 +35,10 @@ def check_gray(components: Components, board: Board, square: Square) -> None:
     In this order: OFF_MAP, TILE_EDGE, WATER, STATION_SQUARE, TOO_CLOSE.
     """
     _check_ground(components, board, square)
+    _check_gray_site(components, board, square)
+
+
+def _check_gray_site(components: Components, board: Board, square: Square) -> None:
     if board.station_at(square):
         raise Rejected("STATION_SQUARE", rule="Railroad Dice 2 3.4", x=square.x, y=square.y)
     for station in board.stations:
@@ -41,12 +49,25 @@ def check_gray(components: Components, board: Board, square: Square) -> None:
 
 def home_squares(components: Components, board: Board) -> tuple[Square, ...]:
     """Return where a home may stand, by `y`, then `x`; at least one square while homes are placed."""
-    return tuple(square for square in board.plan.map_squares() if _accepts(check_home, components, board, square))
+    return tuple(
+        square for square in _ground(components, board) if _accepts(_check_home_site, components, board, square)
+    )
 
 
 def gray_squares(components: Components, board: Board) -> tuple[Square, ...]:
     """Return where a gray station may stand, by `y`, then `x`; none once the phase has to end [R-9]."""
-    return tuple(square for square in board.plan.map_squares() if _accepts(check_gray, components, board, square))
+    return tuple(
+        square for square in _ground(components, board) if _accepts(_check_gray_site, components, board, square)
+    )
+
+
+def _ground(components: Components, board: Board) -> Iterator[Square]:
+    """Yield the squares whose ground takes stations, by `y`, then `x`."""
+    plan, borders_allowed = board.plan, components.stations.border_squares_allowed
+    signs = {terrain.sign for terrain in components.terrain if terrain.station_allowed}
+    for square, sign, is_border in zip(plan.squares, plan.signs, plan.borders, strict=True):
+        if sign in signs and (borders_allowed or not is_border):
+            yield square
 
 
 def _check_ground(components: Components, board: Board, square: Square) -> None:

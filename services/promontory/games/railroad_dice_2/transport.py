@@ -39,16 +39,20 @@ def transport_options(state: State) -> Iterator[TransportOption]:
     """Yield all that the active seat may carry, by the `y`, then `x` of the station."""
     seat = state.active
     unused = _unused_locomotives(state)
-    stations = [station for station in in_order(state.players[seat].linked) if station not in state.turn.stations_used]
-    if not unused or not stations:
+    linked, passengers = state.players[seat].linked, state.passengers_by_tile
+    served = [
+        (station, tile_id)
+        for station in in_order(linked.difference(state.turn.stations_used))
+        if passengers[tile_id := _tile_of(state, station)]
+    ]
+    if not unused or not served:
         return
-    passengers = state.passengers_by_tile
-    distances = tile_counts(state.map, state.network(seat))
-    for station in stations:
-        tile_id = _tile_of(state, station)
-        locomotives = tuple(value for value in unused if value >= distances[station])
-        if locomotives and passengers[tile_id]:
-            yield TransportOption(station, tile_id, distances[station], passengers[tile_id], locomotives)
+    distances = tile_counts(state.map, state.network(seat), most=unused[-1])
+    for station, tile_id in served:
+        tiles = distances.get(station)
+        if tiles is not None and tiles <= unused[-1]:
+            locomotives = tuple(value for value in unused if value >= tiles)
+            yield TransportOption(station, tile_id, tiles, passengers[tile_id], locomotives)
 
 
 def transport(course: Course, command: Transport) -> None:
