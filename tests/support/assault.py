@@ -18,8 +18,8 @@ from tests.support.hostile import METHODS, Attacker
 from tests.support.warping import mutant, warped
 
 PLAYERS = ("ada", "ben")
-COMMANDS = 40
-TRIES = 6
+COMMANDS = 30
+TRIES = 4
 
 
 class Given(msgspec.Struct, frozen=True):

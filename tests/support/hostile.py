@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from importlib import import_module
 from types import ModuleType
@@ -120,6 +121,15 @@ class Attacker:
         made = await self.call(f"{game}.CreateMatch", self.service(), request_id=request_id, setup=setup)
         match_id: str = made.match.match_id
         return match_id
+
+
+@asynccontextmanager
+async def attacking(platform: Platform) -> AsyncIterator[Attacker]:
+    """Give a client of all services of `platform`."""
+    channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
+    yield Attacker(platform, channels)
+    for channel in channels.values():
+        await channel.close(None)
 
 
 async def failure(call: Any) -> Failure:

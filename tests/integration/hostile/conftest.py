@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
 
-import grpc
 import pytest
 
 from promontory.local.platform import Platform
-from tests.support.hostile import GAME_NAMES, Attacker
+from tests.support.hostile import GAME_NAMES, Attacker, attacking
 
 
 @pytest.fixture(scope="session")
@@ -24,10 +24,8 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 @pytest.fixture
 async def attacker(platform: Platform) -> AsyncIterator[Attacker]:
     """A client of every service that sends what it likes, under any identity."""
-    channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
-    yield Attacker(platform, channels)
-    for channel in channels.values():
-        await channel.close(None)
+    async with attacking(platform) as attacker:
+        yield attacker
 
 
 @pytest.fixture
@@ -36,7 +34,12 @@ async def match_id(attacker: Attacker) -> str:
     return await attacker.new_match(uuid.uuid4().hex, "ada", "ben")
 
 
-@pytest.fixture
-async def matches(attacker: Attacker) -> Mapping[str, str]:
+@pytest.fixture(scope="session")
+def matches(platform: Platform) -> Mapping[str, str]:
     """For each game the id of a match of ada (seat 0) and ben, in which nobody acts."""
-    return {game: await attacker.new_match("untouched", "ada", "ben", game=game) for game in GAME_NAMES}
+
+    async def create() -> Mapping[str, str]:
+        async with attacking(platform) as attacker:
+            return {game: await attacker.new_match("untouched", "ada", "ben", game=game) for game in GAME_NAMES}
+
+    return asyncio.run(create())

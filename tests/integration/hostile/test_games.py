@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
@@ -16,7 +15,7 @@ from promontory.codec.registry import codec
 from promontory.local.platform import Platform
 from promontory.rules.audit import audit, shipped_rulesets
 from tests.support.assault import PLAYERS, Assault, assail
-from tests.support.hostile import GAME_NAMES, METHODS, Attacker, failure
+from tests.support.hostile import GAME_NAMES, METHODS, Attacker, attacking, failure
 
 PAIRS = [(game, other) for game in GAME_NAMES for other in GAME_NAMES if game != other]
 RESIGN: dict[str, Any] = {"commands": [{"resign": {}}]}
@@ -33,12 +32,8 @@ def assaults(platform: Platform) -> Mapping[str, Assault]:
     """For each game a match that was under assault, and is over."""
 
     async def play() -> list[Assault]:
-        channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
-        attacker = Attacker(platform, channels)
-        found = [await assail(attacker, game, uuid.uuid4().hex) for game in GAME_NAMES]
-        for channel in channels.values():
-            await channel.close(None)
-        return found
+        async with attacking(platform) as attacker:
+            return [await assail(attacker, game, uuid.uuid4().hex) for game in GAME_NAMES]
 
     return {assault.game: assault for assault in asyncio.run(play())}
 

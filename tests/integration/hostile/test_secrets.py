@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import grpc
 import msgspec
 import pytest
 from redis import Redis
@@ -18,7 +17,7 @@ from redis import Redis
 from promontory.games.transcontinental.state import State
 from promontory.local.platform import Platform
 from tests.support.eavesdropping import Match, leaks, overhear, play_the_house
-from tests.support.hostile import Attacker
+from tests.support.hostile import attacking
 from tests.support.transcontinental import DECK
 
 DATABASES = (0, 1)
@@ -38,12 +37,9 @@ def evening(platform: Platform) -> Evening:
     """A whole match of two players, and one against the house."""
 
     async def play() -> Evening:
-        channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
-        attacker = Attacker(platform, channels)
-        match, truth, seed = await overhear(attacker, uuid.uuid4().hex)
-        await play_the_house(attacker, uuid.uuid4().hex)
-        for channel in channels.values():
-            await channel.close(None)
+        async with attacking(platform) as attacker:
+            match, truth, seed = await overhear(attacker, uuid.uuid4().hex)
+            await play_the_house(attacker, uuid.uuid4().hex)
         return Evening(match, truth, seed)
 
     return asyncio.run(play())
