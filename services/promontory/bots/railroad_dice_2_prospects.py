@@ -33,7 +33,7 @@ class Placing(NamedTuple):
 
 
 class Prospects:
-    """What the network of `seat` promises, and what placements would add to it."""
+    """What the network of `seat` promises, in dollars, and what placements would add to it; its home is placed."""
 
     def __init__(self, box: Box, state: State, seat: Seat) -> None:
         self._box, self._board, self._network = box, state.map, state.network(seat)
@@ -45,7 +45,7 @@ class Prospects:
         }
         unlinked = [square for square in self._worths if square not in self._network.linked]
         self._ways = {square: _dice_needed(state.map, square) for square in unlinked}
-        self._now = self._worth(self._network)
+        self.worth = self._worth(self._network)
 
     def best(self, placements: Iterable[LegalPlacement]) -> Placing | None:
         """Return the first of the best placements, or None if none of them gains anything."""
@@ -57,7 +57,7 @@ class Prospects:
         die, square = self._box.faces.die(placement.face, placement.rotation), placement.square
         after = extended(self._network, self._board.with_die(square, die), square)
         lost = _UPGRADE - 1 if die.kind is DieKind.SIMPLE else _NEVER
-        return self._worth(after, self._board.plan.cell(square), lost) - self._now - placement.cost
+        return self._worth(after, self._board.plan.cell(square), lost) - self.worth - placement.cost
 
     def _worth(self, network: Network, covered: Cell = OUTSIDE, lost: int = 0) -> float:
         """Return the worth of `network`; ways that begin on `covered` take `lost` dice more than before."""

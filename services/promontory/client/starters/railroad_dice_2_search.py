@@ -1,59 +1,62 @@
-"""A bot for Railroad Dice 2 that searches ahead: it tries each roll, and what `greedy` does, and plays on for a round.
+"""A bot for Railroad Dice 2 that searches ahead: it tries each roll and each place for a die, and plays its turn on.
 
 The rest it leaves to the policy `greedy`. Measure it with `promontory arena --game railroad_dice_2 --policies
-FILE,greedy`, then widen the search: to placements, to locomotives, to more rounds.
+FILE,greedy`, then widen the search: to locomotives, to more rolls, to what the others do next.
 """
 
 from functools import cache
 from random import Random
 
 from promontory.bots.railroad_dice_2 import Greedy
+from promontory.bots.railroad_dice_2_prospects import Prospects
 from promontory.games.fairness import KeyedDraws
 from promontory.games.kernel import Draws, fold
-from promontory.games.railroad_dice_2.commands import Command, RollDice
+from promontory.games.railroad_dice_2.commands import Command, PlaceDie, RollDice
 from promontory.games.railroad_dice_2.component_file import load_components, shipped_data
 from promontory.games.railroad_dice_2.decider import RailroadDice2
+from promontory.games.railroad_dice_2.legal import expand
 from promontory.games.railroad_dice_2.sampling import determinize
-from promontory.games.railroad_dice_2.state import Player, State
+from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.view import GameView
 
-ROLLS = 2
-ROUNDS_AHEAD = 1
-LINK, CAPACITY = 10, 4
-"""What a station that is linked will still bring, in dollars, and what each passenger that locomotives can carry."""
+ROLLS = 4
+PASSENGER = 4
+"""Dollars that locomotives will still bring for each passenger they can carry in a turn."""
 
 
 def choose(view: GameView, rng: Random) -> Command:
-    """Return the command that leaves this seat furthest ahead, over `ROLLS` ways in which dice may fall."""
+    """Return the command that leaves this seat furthest ahead at the end of its turn."""
     usual = greedy()(view, rng)
-    if view.legal is None or view.seat is None or not view.legal.rolls:
+    if view.legal is None or view.seat is None or not (view.legal.rolls or view.legal.dice):
         return usual
     seat, state = view.seat, determinize(rules().box, view, rng)
-    draws = [KeyedDraws(rng.randbytes(32), rules().name) for _ in range(ROLLS)]
+    falls = [KeyedDraws(rng.randbytes(32), rules().name) for _ in range(ROLLS if view.legal.rolls else 1)]
 
-    def worth(command: Command) -> int:
-        return sum(lead(seat, command, state=state, draws=each, rng=rng) for each in draws)
+    def worth(command: Command) -> float:
+        return sum(lead(seat, command, state=state, draws=draws, rng=rng) for draws in falls)
 
-    rolls = [RollDice(seat, roll.simple, roll.complex) for roll in view.legal.rolls]
-    return max(dict.fromkeys([usual, *rolls]), key=worth)
+    others = [command for command in expand(view.legal, seat) if isinstance(command, RollDice | PlaceDie)]
+    return max(dict.fromkeys([usual, *others]), key=worth)
 
 
-def lead(seat: int, command: Command, *, state: State, draws: Draws, rng: Random) -> int:
-    """Return how far ahead `seat` is after `command` and what `greedy` plays next for all seats."""
-    last = state.turn.number + ROUNDS_AHEAD * len(state.players)
+def lead(seat: int, command: Command, *, state: State, draws: Draws, rng: Random) -> float:
+    """Return how many dollars `seat` is ahead after `command`, and what `greedy` does in the rest of its turn."""
+    turn = state.turn.number
     seats: tuple[int, ...] = (seat,)
-    while seats and state.turn.number <= last:
+    while seats and state.turn.number == turn:
         state = fold(rules(), state, rules().decide(state, command, draws))
         seats = rules().to_act(state)
-        if seats:
-            command = greedy()(rules().view(state, seats[0]), rng)
-    own, *others = map(promise, (*state.players[seat:], *state.players[:seat]))
-    return own - max(others)
+        if seats and seats[0] == seat:
+            command = greedy()(rules().view(state, seat), rng)
+    promises = [promise(state, one) for one in range(len(state.players))]
+    own = promises.pop(seat)
+    return own - max(promises)
 
 
-def promise(player: Player) -> int:
-    """Return roughly how much money a player will have in the end."""
-    return player.money + LINK * len(player.linked) + CAPACITY * sum(player.locomotives)
+def promise(state: State, seat: int) -> float:
+    """Return roughly how many dollars a player will have in the end."""
+    player = state.players[seat]
+    return player.money + Prospects(rules().box, state, seat).worth + PASSENGER * sum(player.locomotives)
 
 
 @cache
