@@ -55,7 +55,7 @@ from tests.support.pacific_play import (
 GAMES = [(temper, seats, seed) for temper in TEMPERS for seats in SEATS for seed in range(2)]
 a_game = pytest.mark.parametrize(("temper", "seats", "seed"), GAMES)
 BATCH = 50
-BATCHES = [(seats, start) for seats in SEATS for start in range(1000, 1000 + 5 * BATCH, BATCH)]
+BATCHES = [(seats, start) for seats in SEATS for start in range(1000, 1000 + 10 * BATCH, BATCH)]
 LETTERS = {
     DeckShuffled: "K",
     HandDealt: "H",
