@@ -75,7 +75,13 @@ async def test_four_play_a_match_while_somebody_watches(hall: Hall, table: Seque
 def play_blocking(address: str, token: str) -> Update:
     """Play a match of the pool as the front page shows it, and return its last update."""
     with Client(address, token=token, timing=HASTY, retry_seconds=5) as client:
-        return client.play(FOUR.pool).play(lambda view: play_at_random(view, Random(1)))
+        seated = client.play(FOUR.pool)
+
+        def choose(view: Any) -> Any:
+            assert seated.legal().version > 0  # a choice may ask the client
+            return play_at_random(view, Random(1))
+
+        return seated.play(choose)
 
 
 async def test_four_clients_without_asyncio_play_a_match(hall: Hall, keys: Keys) -> None:

@@ -235,9 +235,13 @@ class Seat(Spectator):
     def play(self, choose: Callable[[Any], Any]) -> Update:
         """Play to the end with what `choose` makes of each view in which it is the seat's turn; return the last update.
 
-        `choose` is called on the client's own thread.
+        `choose` runs in the caller's thread, and may use the client.
         """
-        return self._portal.run(lambda client: self._in(client).play(choose))
+        for update in self:
+            if update.your_turn:
+                with seats.overtaken():
+                    self.submit(choose(update.view), expected_version=update.version)
+        return update
 
     def submit(self, commands: Any, *, expected_version: int | None = None, request_id: str | None = None) -> Update:
         """Submit a command, or several in order that are accepted together or not at all."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
 from google.protobuf.message import Message
@@ -32,6 +32,18 @@ MATCH_OVER = "MATCH_OVER"
 def new_request_id() -> str:
     """Return a name for an intent that nobody else takes."""
     return str(uuid.uuid4())
+
+
+@contextmanager
+def overtaken() -> Iterator[None]:
+    """Pass over a submission that comes too late: another seat acted first, or the match is over."""
+    try:
+        yield
+    except VersionConflict:
+        pass
+    except FailedPrecondition as error:
+        if error.reason != MATCH_OVER:
+            raise
 
 
 class GameRemote:
@@ -202,13 +214,8 @@ class Seat(Spectator):
         """
         async for update in self:
             if update.your_turn:
-                try:
+                with overtaken():
                     await self.submit(choose(update.view), expected_version=update.version)
-                except VersionConflict:
-                    continue
-                except FailedPrecondition as error:
-                    if error.reason != MATCH_OVER:
-                        raise
         return update
 
     async def submit(
