@@ -33,13 +33,21 @@ def same(value: Any) -> Any:
 
 
 def struct_part(struct_type: type, fields: Iterable[Field]) -> Part:
-    """Return the part of a struct; its `decode` also takes the attributes that no field carries."""
+    """Return the part of a struct; its `decode` also takes the attributes that no field carries.
+
+    A struct of older rules may lack attributes that came later: their fields stay unset.
+    """
     fields = tuple(fields)
     encoders = tuple((field.name, attrgetter(field.name), field.encode) for field in fields)
     decoders = tuple((field.name, field.decode) for field in fields)
 
     def encode(value: Any) -> dict[str, Any]:
-        return {name: convert(read(value)) for name, read, convert in encoders}
+        try:
+            return {name: convert(read(value)) for name, read, convert in encoders}
+        except AttributeError:
+            if type(value) is struct_type:
+                raise
+            return {name: convert(read(value)) for name, read, convert in encoders if hasattr(value, name)}
 
     def decode(message: Any, **values: Any) -> Any:
         for name, convert in decoders:

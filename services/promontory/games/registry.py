@@ -27,27 +27,34 @@ class UnknownRulesError(LookupError):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """One rules version; `load` makes the game from the bytes of a data file, or raises `ValueError`."""
+    """One rules version, `<game>/<number>`.
+
+    `load` makes the game from the bytes of a data file, or raises `ValueError`; `shipped_data` reads the data file that
+    comes with these rules.
+    """
 
     version: str
     load: Callable[[bytes], AnyGame]
+    shipped_data: Callable[[], bytes]
 
 
 class GameEntry(msgspec.Struct, frozen=True):
     """A game: its name, the code its match ids begin with, its gRPC service's full name, and its rules.
 
-    `shipped_data` reads the data file that comes with the package. `rules` holds the current version first; released
-    ones stay, so that matches keep the rules they are pinned to.
+    `rules` holds the current version first; released ones stay, so that matches keep the rules they are pinned to.
     """
 
     name: str
     code: str
     service: str
-    shipped_data: Callable[[], bytes]
     rules: tuple[Rules, ...]
 
+    def shipped_data(self) -> bytes:
+        """Return the data file that comes with the current rules."""
+        return self.rules[0].shipped_data()
+
     def load(self, data: bytes | None = None, *, rules_version: str | None = None) -> AnyGame:
-        """Return the game with `data`, or the shipped one, under the current rules or `rules_version`.
+        """Return the game with `data`, or that shipped with them, under the current rules or `rules_version`.
 
         Raises:
             UnknownRulesError: there is no such version.
@@ -55,7 +62,7 @@ class GameEntry(msgspec.Struct, frozen=True):
         """
         for rules in self.rules:
             if rules_version in (None, rules.version):
-                return rules.load(self.shipped_data() if data is None else data)
+                return rules.load(rules.shipped_data() if data is None else data)
         versions = ", ".join(rules.version for rules in self.rules)
         raise UnknownRulesError(f"{self.name} has no rules {rules_version!r}, only {versions}")
 
@@ -65,22 +72,19 @@ GAMES: tuple[GameEntry, ...] = (
         name="transcontinental",
         code="tc",
         service="promontory.api.transcontinental.v1.TranscontinentalService",
-        shipped_data=shipped_cards,
-        rules=(Rules("transcontinental/1", lambda data: Transcontinental(load_deck(data))),),
+        rules=(Rules("transcontinental/1", lambda data: Transcontinental(load_deck(data)), shipped_cards),),
     ),
     GameEntry(
         name="pacific",
         code="pc",
         service="promontory.api.pacific.v1.PacificService",
-        shipped_data=pacific_cards.shipped_deck,
-        rules=(Rules("pacific/1", lambda data: Pacific(pacific_cards.load_deck(data))),),
+        rules=(Rules("pacific/1", lambda data: Pacific(pacific_cards.load_deck(data)), pacific_cards.shipped_deck),),
     ),
     GameEntry(
         name="railroad_dice_2",
         code="rd",
         service="promontory.api.railroad_dice_2.v1.RailroadDice2Service",
-        shipped_data=shipped_data,
-        rules=(Rules("railroad_dice_2/1", lambda data: RailroadDice2(load_components(data))),),
+        rules=(Rules("railroad_dice_2/1", lambda data: RailroadDice2(load_components(data)), shipped_data),),
     ),
 )
 

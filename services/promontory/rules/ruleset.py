@@ -54,27 +54,34 @@ class Ruleset(msgspec.Struct, frozen=True):
 def load_ruleset(game_name: str, data: Sequence[bytes] = ()) -> Ruleset:
     """Return the game called `game_name` with its codec, all its rules versions, and the files `data`.
 
-    New matches are played with the first of `data`, or with the file that comes with the package, which is always
-    there. An older version need not be able to read every file.
+    New matches are played by the current rules with the first of `data`, or with the file that comes with them. The
+    files that come with any of the versions are always there. A file need not be readable by every version: those of
+    `data` after the first may be there for older ones alone.
 
     Raises:
         UnknownGameError: there is no such game.
-        ValueError: the current rules cannot read one of the files; the message says which, counted from 1, and why.
+        ValueError: the current rules cannot read the first file, or no rules another one; the message says which,
+            counted from 1, and why.
     """
     entry = registry.entry(game_name)
-    current, *older = entry.rules
-    games = {file: _loaded(current, file, f"data file {n} of {game_name}") for n, file in enumerate(data, start=1)}
-    shipped = entry.shipped_data()
-    games.setdefault(shipped, current.load(shipped))
-    all_games = (*games.values(), *(game for rules in older for game in _readable(rules, games)))
-    return Ruleset(entry.code, codec(game_name), all_games, {hashlib.sha256(file).digest(): file for file in games})
+    for number, file in enumerate(data, start=1):
+        _check_readable(entry.rules[: 1 if number == 1 else None], file, called=f"data file {number} of {game_name}")
+    files = dict.fromkeys((*data, *(rules.shipped_data() for rules in entry.rules)))
+    games = tuple(game for rules in entry.rules for game in _readable(rules, files))
+    return Ruleset(entry.code, codec(game_name), games, {hashlib.sha256(file).digest(): file for file in files})
 
 
-def _loaded(rules: Rules, file: bytes, called: str) -> AnyGame:
-    try:
-        return rules.load(file)
-    except ValueError as error:
-        raise ValueError(f"{called}: {error}") from error
+def _check_readable(versions: Iterable[Rules], file: bytes, *, called: str) -> None:
+    """Raise what the first of `versions` says against `file` if none of them can read it."""
+    problems: list[ValueError] = []
+    for rules in versions:
+        try:
+            rules.load(file)
+        except ValueError as error:
+            problems.append(error)
+        else:
+            return
+    raise ValueError(f"{called}: {problems[0]}") from problems[0]
 
 
 def _readable(rules: Rules, files: Iterable[bytes]) -> Iterator[AnyGame]:

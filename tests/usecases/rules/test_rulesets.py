@@ -65,24 +65,63 @@ def test_a_match_is_judged_with_the_data_that_it_is_pinned_to(file: bytes) -> No
     assert ruleset.data(digest(file)) == file
 
 
+class Older(Pacific):
+    """Rules that cannot read one of the files."""
+
+    rules_version = "pacific/0"
+
+
+class Newer(Pacific):
+    """Rules that can read only that file, with which they come."""
+
+    rules_version = "pacific/2"
+
+
+def load_older(data: bytes) -> Older:
+    if data == LEVEL:
+        raise ValueError("unknown to the older rules")
+    return Older(load_deck(data))
+
+
+def load_newer(data: bytes) -> Newer:
+    if data != LEVEL:
+        raise ValueError("made for older rules")
+    return Newer(load_deck(data))
+
+
+OLDER, NEWER = Rules("pacific/0", load_older, shipped_deck), Rules("pacific/2", load_newer, level_deck)
+
+
 def test_older_rules_stay_with_every_file_that_they_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """[Ruleset.pinned] A match goes on by the rules it began with; new ones begin with the current rules."""
-
-    class Older(Pacific):
-        rules_version = "pacific/0"
-
-    def load(data: bytes) -> Older:
-        if data == LEVEL:
-            raise ValueError("unknown to the older rules")
-        return Older(load_deck(data))
-
     entry = registry.entry("pacific")
-    monkeypatch.setattr(registry, "GAMES", (replace(entry, rules=(*entry.rules, Rules("pacific/0", load))),))
+    monkeypatch.setattr(registry, "GAMES", (replace(entry, rules=(*entry.rules, OLDER)),))
     ruleset = load_ruleset("pacific", [LEVEL, OWN])
     assert [(game.rules_version, game.data_hash) for game in ruleset.games] == [
         *(("pacific/1", digest(file)) for file in (LEVEL, OWN, SHIPPED)),
         *(("pacific/0", digest(file)) for file in (OWN, SHIPPED)),
     ]
+
+
+def test_the_data_that_came_with_older_rules_stays_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[Ruleset.pinned] New rules come with data of their own; what the operator named for older matches stays too."""
+    entry = registry.entry("pacific")
+    monkeypatch.setattr(registry, "GAMES", (replace(entry, rules=(NEWER, *entry.rules)),))
+    ruleset = load_ruleset("pacific", [LEVEL, OWN])
+    assert [(game.rules_version, game.data_hash) for game in ruleset.games] == [
+        ("pacific/2", digest(LEVEL)),
+        *(("pacific/1", digest(file)) for file in (LEVEL, OWN, SHIPPED)),
+    ]
+    assert registry.game("pacific", rules_version="pacific/1").data_hash == digest(SHIPPED)
+    assert registry.game("pacific").data_hash == digest(LEVEL)
+
+
+def test_new_matches_need_a_file_that_the_current_rules_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one is theirs: an operator's own deck of the old form does not silently give way to the shipped one."""
+    entry = registry.entry("pacific")
+    monkeypatch.setattr(registry, "GAMES", (replace(entry, rules=(NEWER, *entry.rules)),))
+    with pytest.raises(ValueError, match="data file 1 of pacific: made for older rules"):
+        load_ruleset("pacific", [OWN, LEVEL])
 
 
 @pytest.mark.parametrize(("version", "file"), [("pacific/1", LEVEL), ("pacific/9", OWN), ("transcontinental/1", OWN)])
