@@ -20,7 +20,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules test-fast drill lint format protos protos-check protos-freeze build clean distclean
+.PHONY: help setup demo up test bench-rules test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,7 @@ lint: setup ## Check style, types, import rules, protos, generated code and the 
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against $(RELEASED)
 	$(BIN)/python protos/generate.py --check
+	$(BIN)/python tools/rules_versions.py check
 	$(BIN)/uv lock --check
 
 format: setup ## Put code and protos into the house format
@@ -82,6 +83,16 @@ protos-check: setup ## Fail if the generated code is not what protos/ gives
 
 protos-freeze: setup ## Make today's protos the released ones that later changes may not break
 	$(BIN)/buf build --exclude-source-info -o $(RELEASED)
+
+rules-check: setup ## Fail if a rules version is not as it was frozen
+	$(BIN)/python tools/rules_versions.py check
+
+rules-freeze: setup ## Freeze today's rules versions; ARGS="--release x.y.z" for good
+	$(BIN)/python tools/rules_versions.py freeze $(ARGS)
+
+rules-next: setup ## Keep the rules of GAME=... as an older version, and begin the next one
+	@test -n "$(GAME)" || { echo "Which game? make rules-next GAME=pacific" >&2; exit 1; }
+	$(BIN)/python tools/rules_versions.py next $(GAME)
 
 build: setup ## Build the wheel and the source archive into dist/
 	$(BIN)/uv build --out-dir dist
