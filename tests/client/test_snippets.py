@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -25,6 +26,16 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_the_readmes_python_compiles(snippet: str) -> None:
     compile(snippet, "README.md", "exec")
+
+
+DOCS = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_the_python_of_the_docs_compiles(page: Path) -> None:
+    """It stands inside a coroutine where it waits."""
+    for snippet in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        compile(snippet, page.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 @pytest.mark.parametrize("call", re.findall(r"`(determinize\(.*?\))`", README))

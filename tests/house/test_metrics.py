@@ -18,7 +18,7 @@ COUNTS = {"promontory_watchers", "promontory_tickets_open", "promontory_obligati
 
 CLOSED_SETS = {
     *("game", "command", "outcome", "reason", "event", "kind", "policy", "pool"),
-    *("service", "method", "code", "task", "version"),
+    *("service", "method", "code", "task", "version", "limit"),
 }
 """Labels whose values come from closed sets: the protos, the configuration, or the code."""
 

@@ -33,6 +33,7 @@ def counted(name: str, **labels: str) -> float:
 def details_of(error: grpc.aio.AioRpcError) -> dict[str, Any]:
     """Return the details of a failed call by the names of their messages."""
     status: Any = rpc_status.from_call(error)  # type: ignore[arg-type]
-    kinds = (error_details_pb2.ErrorInfo, error_details_pb2.BadRequest, error_details_pb2.RetryInfo)
+    pb = error_details_pb2
+    kinds = (pb.ErrorInfo, pb.BadRequest, pb.RetryInfo, pb.QuotaFailure)
     found = [(kind(), packed) for packed in status.details for kind in kinds if packed.Is(kind.DESCRIPTOR)]
     return {message.DESCRIPTOR.name: message for message, packed in found if packed.Unpack(message)}

@@ -22,9 +22,13 @@ from promontory.runtime.identity import (
     Verifier,
     create_key,
 )
+from promontory.runtime.limits import Limits
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
+from promontory.runtime.server import options
+from promontory.runtime.settings import ServerSettings
 
 Metadata = tuple[tuple[str, str], ...]
+USUAL_LIMITS = Limits()
 TOKEN_LIFE = timedelta(minutes=5)
 
 
@@ -62,12 +66,17 @@ def create_keys(directory: Path) -> Keys:
 
 @asynccontextmanager
 async def served(
-    servicers: Sequence[tuple[ServiceDescriptor, object]], keys: Keys, *, listen: str = "127.0.0.1:0"
+    servicers: Sequence[tuple[ServiceDescriptor, object]],
+    keys: Keys,
+    *,
+    listen: str = "127.0.0.1:0",
+    limits: Limits = USUAL_LIMITS,
+    settings: ServerSettings | None = None,
 ) -> AsyncIterator[str]:
-    """Serve `servicers` as a process of the platform does, and give the address."""
-    server = grpc.aio.server()
+    """Serve `servicers` as a process of the platform does, with gRPC's options if there are `settings`."""
+    server = grpc.aio.server(options=options(settings) if settings else None)
     verifier = Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json")
-    gate = Gate(verifier, max_request_bytes=64 * 1024, max_streams_per_player=100)
+    gate = Gate(verifier, limits)
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
     server.add_generic_rpc_handlers([UnknownMethods()])
     port = server.add_insecure_port(listen)

@@ -36,8 +36,9 @@ class AsyncClient:
         update = await seated.play(choose)
         print(update.match.outcome)
 
-    Calls that fail because a server cannot be reached are repeated, under the same request id, for at most
-    `retry_seconds`; streams are taken up again where they broke. Everything else is raised as a `PromontoryError`.
+    Calls that fail because a server cannot be reached, or that came faster than it allows, are repeated, under the same
+    request id, for at most `retry_seconds`; streams are taken up again where they broke. Everything else is raised as a
+    `PromontoryError`.
     Belongs to the event loop it is first used in.
     """
 

@@ -19,6 +19,7 @@ from promontory.client.errors import (
     DeadlineExceeded,
     Internal,
     PromontoryError,
+    ResourceExhausted,
     Unavailable,
     Unimplemented,
     from_call,
@@ -31,6 +32,8 @@ from promontory.client.stubs import Stub
 Token: TypeAlias = str | Callable[[], str]
 """A token, or what returns a good one whenever a call is made; it must not block."""
 
+TOO_LARGE = "message larger than max"
+"""What gRPC says of a request that it does not even receive."""
 _EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _USER_AGENT = f"promontory-python/{__version__}"
 
@@ -119,8 +122,8 @@ class Remote:
     async def call(self, method: str, request: Message) -> Any:
         """Return the answer to `request`, or raise a `PromontoryError`.
 
-        What fails because a server is unavailable or was stopped is repeated, and what got no answer in time if it
-        carries a request id: always the same request, so it takes effect once.
+        What fails because a server is unavailable or was stopped is repeated, what came too fast, and what got no
+        answer in time if it carries a request id: always the same request, so it takes effect once.
         """
         patience = self.patience()
         while True:
@@ -173,7 +176,8 @@ class Remote:
             await self._pause(patience, cut)
 
     async def _pause(self, patience: Patience, error: PromontoryError) -> None:
-        self._connection.outages.failed(self._connection.address(self._service), error)
+        if not isinstance(error, ResourceExhausted):
+            self._connection.outages.failed(self._connection.address(self._service), error)
         await patience.pause(error)
 
     async def _attempt(self, method: str, request: Message, patience: Patience) -> Any:
@@ -222,6 +226,9 @@ class Remote:
                 text = f"{text} An endpoint for each service: matchmaking=host:port,{name}=host:port"
                 metadata = {**error.metadata, "address": address, "method": f"/{service}/{method}"}
                 return Unimplemented(text, reason=error.reason, metadata=metadata)
+            case ResourceExhausted() if is_from_transport(error) and TOO_LARGE in error.message:
+                text = f"the request is larger than {address} takes ({error.message})"
+                return ResourceExhausted(text, reason="LIMIT_REACHED", metadata={"limitName": "max_request_bytes"})
             case Unavailable() if is_from_transport(error):
                 return Unavailable(f"nothing answers at {address} ({error.message})")
         return error
@@ -231,6 +238,8 @@ def _is_repeatable(error: PromontoryError, request: Message) -> bool:
     match error:
         case Unavailable():
             return True
+        case ResourceExhausted():
+            return error.is_pace
         case Cancelled():  # by a server that was stopped while it served the call
             return is_from_transport(error)
         case DeadlineExceeded():
@@ -243,6 +252,8 @@ def _is_resumable(error: PromontoryError) -> bool:
     match error:
         case Unavailable() | DeadlineExceeded():
             return True
+        case ResourceExhausted():
+            return error.retry_after is not None
         case Cancelled() | Internal():
             return is_from_transport(error)
     return False

@@ -19,6 +19,8 @@ from google.rpc import error_details_pb2, status_pb2
 from promontory.codec.port import Undecodable
 
 _DETAILS_KEY = "grpc-status-details-bin"
+PACES = ("_per_second", "_per_minute")
+"""How the names of those limits end that are kept by waiting alone."""
 
 
 class PromontoryError(Exception):
@@ -93,9 +95,27 @@ class PermissionDenied(PromontoryError):
 
 
 class ResourceExhausted(PromontoryError):
-    """A limit is reached; wait `retry_after` seconds."""
+    """A limit is reached: the one called `limit`, of which `most` is allowed. Wait `retry_after` seconds, if it is set.
+
+    What comes too fast the client repeats by itself; this is raised when that took longer than it may retry.
+    """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
+
+    @property
+    def limit(self) -> str:
+        """The limit, called like the server's setting: `max_open_tickets`; empty if the server does not say."""
+        return self.metadata.get("limitName", "")
+
+    @property
+    def most(self) -> int | None:
+        """What the limit allows."""
+        return int(self.metadata["limit"]) if "limit" in self.metadata else None
+
+    @property
+    def is_pace(self) -> bool:
+        """Whether the limit is one of pace, so that waiting is all it takes."""
+        return self.retry_after is not None and self.limit.endswith(PACES)
 
 
 class FailedPrecondition(PromontoryError):

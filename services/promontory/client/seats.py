@@ -16,6 +16,7 @@ from promontory.client.errors import (
     Internal,
     InvalidArgument,
     NotFound,
+    ResourceExhausted,
     Unavailable,
     VersionConflict,
     understanding,
@@ -173,7 +174,7 @@ class Spectator:
         while True:
             try:
                 return b"".join([piece.chunk async for piece in self._game.remote.stream("ExportMatch", request)])
-            except Unavailable as error:
+            except (ResourceExhausted, Unavailable) as error:
                 await patience.pause(error)
 
 

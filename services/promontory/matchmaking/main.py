@@ -20,7 +20,7 @@ from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.matchmaking.rules_client import RulesClient
 from promontory.matchmaking.servicer import LobbyServicer, MatchmakingServicer
 from promontory.matchmaking.usecases import Queues
-from promontory.runtime.allowance import Allowance
+from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.peers import Peer
 from promontory.runtime.server import Service, serve
@@ -64,7 +64,7 @@ def build(
     queues = Queues(pools, tickets, ratings=ratings, changes=changes, most_open=settings.max_open_tickets)
     games = {name: registry.game(name) for name in rules}
     lobby = Lobby(tables, creation, games=games, lease_seconds=lease_seconds)
-    allowance = Allowance(settings.max_creations_per_minute)
+    allowance = Allowance(creations(settings.max_creations_per_minute))
     return Service(
         servicers=[
             (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues, allowance)),

@@ -23,6 +23,7 @@ from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
 from promontory.runtime.identity import Caller, Scope
+from promontory.runtime.limits import Limit, limit_reached
 
 RESEND_SECONDS = 5.0
 RETRY_LIMIT_SECONDS = 5
@@ -146,8 +147,7 @@ class Queues:
 
     def _too_many(self) -> Refusal:
         text = f"the player has {self._most_open} open tickets, the most allowed"
-        metadata = {"limit": self._most_open, "retrySeconds": RETRY_LIMIT_SECONDS}
-        return Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata=metadata)
+        return limit_reached(Limit.TICKETS, self._most_open, text, retry_seconds=RETRY_LIMIT_SECONDS)
 
 
 def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:

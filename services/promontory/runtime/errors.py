@@ -14,6 +14,8 @@ from promontory.eventlog import port as log
 from promontory.games.kernel import Malformed, Rejected
 
 DOMAIN = "promontory.api"
+LIMIT_NAME = "limitName"
+"""The metadata key that names the limit that is reached."""
 RETRY_SECONDS = 1
 MAX_MESSAGE_BYTES, MAX_VALUE_BYTES, MAX_FIELDS = 800, 160, 8
 """What a status tells at most: gRPC carries it in metadata of 8 KB, and drops the whole status if it is longer."""
@@ -39,7 +41,7 @@ class Refusal(Exception):
     """A service says no: a stable reason, a sentence for people, and the values that matter in `metadata`.
 
     `fields` maps the path of each malformed field to what is wrong with it. `retrySeconds` in the metadata becomes the
-    `RetryInfo`; what is unavailable may be tried again after a second.
+    `RetryInfo`, `limitName` the `QuotaFailure`; what is unavailable may be tried again after a second.
     """
 
     def __init__(
@@ -59,10 +61,10 @@ class Refusal(Exception):
         self.metadata = metadata or {}
 
     @property
-    def retry_seconds(self) -> int | None:
+    def retry_seconds(self) -> float | None:
         """How long to wait before trying again, or None where waiting does not help."""
         default = RETRY_SECONDS if self.kind is Kind.UNAVAILABLE else 0
-        return int(self.metadata.get("retrySeconds", default)) or None
+        return float(self.metadata.get("retrySeconds", default)) or None
 
 
 def malformed(field: str, problem: str) -> Refusal:
@@ -120,8 +122,12 @@ def status(refusal: Refusal) -> status_pb2.Status:
             for field, problem in list(refusal.fields.items())[:MAX_FIELDS]
         ]
         details.append(_pack(error_details_pb2.BadRequest(field_violations=violations)))
+    if limit := refusal.metadata.get(LIMIT_NAME):
+        violation = error_details_pb2.QuotaFailure.Violation(quota_id=str(limit), description=_cut(refusal.message))
+        details.append(_pack(error_details_pb2.QuotaFailure(violations=[violation])))
     if refusal.retry_seconds is not None:
-        delay = duration_pb2.Duration(seconds=refusal.retry_seconds)
+        delay = duration_pb2.Duration()
+        delay.FromMilliseconds(round(1000 * refusal.retry_seconds))
         details.append(_pack(error_details_pb2.RetryInfo(retry_delay=delay)))
     code = code_pb2.Code.ValueType(refusal.kind.value.value[0])
     return status_pb2.Status(code=code, message=_cut(refusal.message, MAX_MESSAGE_BYTES), details=details)

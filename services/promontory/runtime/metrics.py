@@ -19,6 +19,8 @@ RPC_SECONDS = Histogram(
     "promontory_rpc_duration_seconds", "Time to serve a call.", ["service", "method"], buckets=_FAST
 )
 
+LIMITS_REACHED = Counter("promontory_limits_reached_total", "Calls refused for a limit.", ["limit"])
+
 COMMANDS = Counter("promontory_commands_total", "Commands judged.", ["game", "command", "outcome"])
 COMMAND_SECONDS = Histogram(
     "promontory_command_duration_seconds", "Time from a submission's arrival to its answer.", ["game"], buckets=_FAST

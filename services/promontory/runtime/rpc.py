@@ -16,14 +16,20 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_status import rpc_status
 
 from promontory.runtime import clock, metrics
-from promontory.runtime.errors import Kind, Refusal, as_refusal, status
+from promontory.runtime.allowance import Allowance, calls, commands
+from promontory.runtime.errors import LIMIT_NAME, Kind, Refusal, as_refusal, status
 from promontory.runtime.identity import Verifier, caller, serve_as
+from promontory.runtime.limits import Limit, Limits, limit_reached
 
 log = structlog.get_logger()
 
 Context = grpc.aio.ServicerContext[Any, Any]
 _OTHER = "other"
 STREAMS_RETRY_SECONDS = 1
+ENTRY_BYTES = 32
+"""What an entry of metadata counts beside its key and value, as HTTP/2 counts it."""
+COMMANDING_FIELD = "request_id"
+"""The field that every request has that changes something for a player."""
 TURNS = 4
 """How many of a player's unary calls one process works on at a time."""
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
@@ -37,26 +43,46 @@ class _Line:
         self.turns = asyncio.Semaphore(TURNS)
 
 
-class Gate:
-    """What stands in front of every method of a server: the verifier of tokens, and the limits of bytes and streams."""
+class Method:
+    """What a gate wants to know of a method: how its requests are read, and whether they command something."""
 
-    def __init__(self, verifier: Verifier, *, max_request_bytes: int, max_streams_per_player: int) -> None:
-        self.verifier = verifier
-        self.max_request_bytes = max_request_bytes
-        self.max_streams_per_player = max_streams_per_player
+    def __init__(self, method: MethodDescriptor) -> None:
+        self.parse: Callable[[bytes], Message] = GetMessageClass(method.input_type).FromString
+        self.commands = COMMANDING_FIELD in method.input_type.fields_by_name
+
+
+class Gate:
+    """What stands in front of every method of a server: the verifier of tokens, and the limits."""
+
+    def __init__(self, verifier: Verifier, limits: Limits) -> None:
+        self.verifier, self._limits = verifier, limits
+        self._calls = Allowance(calls(limits.calls_per_second))
+        self._commands = Allowance(commands(limits.commands_per_second))
         self._streams = Counter[str]()
         self._lines: dict[str, _Line] = {}
 
-    def admit(self, raw: bytes, context: Context, parse: Callable[[bytes], Message]) -> Message:
+    def admit(self, raw: bytes, context: Context, method: Method) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
-        serve_as(self.verifier.verify(_bearer(context)))
-        if len(raw) > self.max_request_bytes:
-            text = f"the request has {len(raw)} bytes; at most {self.max_request_bytes} are taken"
-            raise Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata={"limit": self.max_request_bytes})
+        who = self.verifier.verify(_bearer(context))
+        serve_as(who)
+        self._check_sizes(raw, context)
+        self._calls.spend(who)
+        if method.commands:
+            self._commands.spend(who)
         try:
-            return parse(raw)
+            return method.parse(raw)
         except DecodeError as error:
             raise no_message() from error
+
+    def _check_sizes(self, raw: bytes, context: Context) -> None:
+        most = self._limits.request_bytes
+        if len(raw) > most:
+            text = f"the request has {len(raw)} bytes; at most {most} are taken"
+            raise limit_reached(Limit.REQUEST_BYTES, most, text)
+        size, most = _metadata_bytes(context), self._limits.metadata_bytes
+        if size > most:
+            text = f"the metadata has {size} bytes, {ENTRY_BYTES} for each entry counted; at most {most} are taken"
+            raise limit_reached(Limit.METADATA_BYTES, most, text)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -84,11 +110,10 @@ class Gate:
 
         Services may have any number.
         """
-        who = caller()
-        if not who.service and self._streams[who.subject] >= self.max_streams_per_player:
-            text = f"the player has {self.max_streams_per_player} open streams here, the most allowed; close some"
-            metadata = {"limit": self.max_streams_per_player, "retrySeconds": STREAMS_RETRY_SECONDS}
-            raise Refusal(Kind.TOO_MANY, "LIMIT_REACHED", text, metadata=metadata)
+        who, most = caller(), self._limits.streams_per_player
+        if not who.service and self._streams[who.subject] >= most:
+            text = f"the player has {most} open streams here, the most allowed; close some"
+            raise limit_reached(Limit.STREAMS, most, text, retry_seconds=STREAMS_RETRY_SECONDS)
         self._streams[who.subject] += 1
         try:
             yield
@@ -120,8 +145,7 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]
 
 
 def _handler(method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) -> grpc.RpcMethodHandler[Any, Any]:
-    parse = GetMessageClass(method.input_type).FromString
-    call = _Call(method, serve, gate, parse)
+    call = _Call(method, serve, gate)
     if method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
     return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=_serialize)
@@ -134,17 +158,15 @@ def _serialize(message: Message) -> bytes:
 class _Call:
     """One method with everything around it."""
 
-    def __init__(
-        self, method: MethodDescriptor, serve: Callable[..., Any], gate: Gate, parse: Callable[[bytes], Message]
-    ) -> None:
-        self._serve, self._gate, self._parse = serve, gate, parse
+    def __init__(self, method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) -> None:
+        self._serve, self._gate, self._method = serve, gate, Method(method)
         self._names = {"service": method.containing_service.name, "method": method.name}
         self._seconds = metrics.RPC_SECONDS.labels(**self._names)
 
     async def unary(self, raw: bytes, context: Context) -> Message | None:
         started = clock.monotonic()
         try:
-            request = self._gate.admit(raw, context, self._parse)
+            request = self._gate.admit(raw, context, self._method)
             async with self._gate.turn():
                 response: Awaitable[Message] = self._serve(request, context)
                 message = await response
@@ -160,7 +182,7 @@ class _Call:
     async def stream(self, raw: bytes, context: Context) -> AsyncIterator[Message]:
         started = clock.monotonic()
         try:
-            request = self._gate.admit(raw, context, self._parse)
+            request = self._gate.admit(raw, context, self._method)
             with self._gate.streaming():
                 responses: AsyncIterator[Message] = self._serve(request, context)
                 async for message in responses:
@@ -184,6 +206,8 @@ class _Call:
         duration = round(clock.monotonic() - started, 6)
         code = refusal.kind.value.name
         metrics.RPCS.labels(**self._names, code=code).inc()
+        if limit := refusal.metadata.get(LIMIT_NAME):
+            metrics.LIMITS_REACHED.labels(limit=limit).inc()
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))
         trace = error if refusal.kind is Kind.FAULT else None
         write("rpc_refused", **self._names, code=code, reason=refusal.reason, duration_seconds=duration, exc_info=trace)
@@ -203,6 +227,10 @@ def method_unknown() -> Refusal:
 async def abort(context: Context, refusal: Refusal) -> None:
     """End a call with `refusal` as its status."""
     await context.abort_with_status(rpc_status.to_status(status(refusal)))  # type: ignore[attr-defined]
+
+
+def _metadata_bytes(context: Context) -> int:
+    return sum(len(key) + len(value) + ENTRY_BYTES for key, value in context.invocation_metadata() or ())
 
 
 def _bearer(context: Context) -> str:

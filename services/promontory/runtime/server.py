@@ -19,6 +19,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from promontory.runtime import metrics
 from promontory.runtime.foreign import ForeignServices
 from promontory.runtime.identity import Verifier
+from promontory.runtime.limits import Limits
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 from promontory.runtime.settings import ProcessSettings, ServerSettings
 
@@ -26,8 +27,10 @@ log = structlog.get_logger()
 
 WATCHDOG_SECONDS = 5
 CANCEL_AGAIN_SECONDS = 0.1
-MAX_STREAMS_PER_CONNECTION = 1000
-"""How many calls a connection may have under way; a client's further ones wait in the client."""
+ANSWERED = 16
+"""Up to how many times what a request may have it is received at all, so that the refusal says what is allowed."""
+METADATA_ANSWERED = 2
+"""The same for its metadata, which gRPC receives as a whole."""
 Hook = Callable[[], Awaitable[None]]
 
 
@@ -91,13 +94,9 @@ async def serve(service: Service, settings: ServerSettings) -> None:
 
 def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Server, ForeignServices, str]:
     """Return a server that is bound but not started, what it serves beside `service`, and its address."""
-    server = grpc.aio.server(options=_options(settings))
+    server = grpc.aio.server(options=options(settings))
     verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
-    gate = Gate(
-        verifier,
-        max_request_bytes=settings.max_request_bytes,
-        max_streams_per_player=settings.max_streams_per_player,
-    )
+    gate = Gate(verifier, _limits(settings))
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
     names = [descriptor.full_name for descriptor, _ in service.servicers]
     foreign = ForeignServices(server, names, reflect=settings.reflection)
@@ -148,10 +147,23 @@ def stop_event() -> asyncio.Event:
     return stop
 
 
-def _options(settings: ServerSettings) -> list[tuple[str, int]]:
+def _limits(settings: ServerSettings) -> Limits:
+    return Limits(
+        request_bytes=settings.max_request_bytes,
+        metadata_bytes=settings.max_metadata_bytes,
+        streams_per_player=settings.max_streams_per_player,
+        calls_per_second=settings.max_calls_per_second,
+        commands_per_second=settings.max_commands_per_second,
+    )
+
+
+def options(settings: ServerSettings) -> list[tuple[str, int]]:
+    """Return the options of gRPC under which a process serves."""
     return [
-        ("grpc.max_receive_message_length", 16 * settings.max_request_bytes),
-        ("grpc.max_concurrent_streams", MAX_STREAMS_PER_CONNECTION),
+        ("grpc.max_receive_message_length", ANSWERED * settings.max_request_bytes),
+        ("grpc.max_metadata_size", METADATA_ANSWERED * settings.max_metadata_bytes),
+        ("grpc.absolute_max_metadata_size", METADATA_ANSWERED * settings.max_metadata_bytes),
+        ("grpc.max_concurrent_streams", settings.max_calls_per_connection),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.keepalive_time_ms", 30_000),

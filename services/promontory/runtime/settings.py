@@ -50,7 +50,11 @@ class ServerSettings(ProcessSettings):
     service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
     reflection: bool = False
     max_request_bytes: Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)] = 64 * 1024
+    max_metadata_bytes: Annotated[int, msgspec.Meta(ge=1, le=1024 * 1024)] = 8 * 1024
     max_streams_per_player: Count = 100
+    max_calls_per_second: Count = 500
+    max_commands_per_second: Count = 200
+    max_calls_per_connection: Count = 1000
     max_connection_age_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300
     drain_seconds: Seconds = 20
 

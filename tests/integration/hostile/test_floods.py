@@ -17,6 +17,7 @@ from tests.support.waiting import eventually
 
 WATCH = "/promontory.api.transcontinental.v1.TranscontinentalService/WatchMatch"
 LIMIT, CREATIONS = 20, 40
+GET = "/promontory.api.transcontinental.v1.TranscontinentalService/GetMatch"
 SERVICES = [*GAME_NAMES, "matchmaking", "scoring"]
 
 
@@ -82,10 +83,22 @@ async def test_a_player_opens_so_many_tables_in_a_minute_and_no_more(attacker: A
     await attacker.call("lobby.CreateTable", attacker.player("honest"), request_id="first", **table)
 
 
+@pytest.mark.parametrize("service", SERVICES)
+async def test_metadata_beyond_the_limit_is_refused_whatever_its_size(attacker: Attacker, service: str) -> None:
+    """[MAX_METADATA_BYTES] By the platform up to twice the limit, by gRPC above, and never by chance."""
+    method = {"scoring": "GetRating", "matchmaking": "ListPools"}.get(service, "GetMatch")
+    name = f"{service}.{method}"
+    padded = [(*attacker.player("eve"), ("padding", "x" * size)) for size in (8_000, 12_000, 15_000)]
+    ends = [await attacker.refused(name, metadata) for metadata in padded]
+    assert {(end.reason, end.metadata["limitName"]) for end in ends} == {("LIMIT_REACHED", "max_metadata_bytes")}
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await attacker.send(name, b"", (*attacker.player("eve"), ("padding", "x" * 17_000)))
+    assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
 async def test_calls_that_never_send_a_request_keep_nobody_waiting(attacker: Attacker, match_id: str) -> None:
     """Half-open calls cost the server next to nothing."""
-    get = "/promontory.api.transcontinental.v1.TranscontinentalService/GetMatch"
-    start: Any = attacker.channels["transcontinental"].stream_unary(get, *PLAIN)
+    start: Any = attacker.channels["transcontinental"].stream_unary(GET, *PLAIN)
     calls = [start() for _ in range(300)]
     match = await attacker.call("transcontinental.GetMatch", attacker.player("ada"), match_id=match_id)
     assert match.match.version == 1
@@ -97,8 +110,7 @@ async def test_a_request_that_swells_when_unpacked_is_dropped(
     attacker: Attacker, platform: Platform, match_id: str
 ) -> None:
     """A hundred megabytes in a hundred kilobytes: refused before they are all there."""
-    get = "/promontory.api.transcontinental.v1.TranscontinentalService/GetMatch"
-    call = attacker.channels["transcontinental"].unary_unary(get, *PLAIN)
+    call = attacker.channels["transcontinental"].unary_unary(GET, *PLAIN)
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await call(bytes(100_000_000), compression=grpc.Compression.Gzip, metadata=attacker.player("eve"))
     assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

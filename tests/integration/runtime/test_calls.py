@@ -119,7 +119,7 @@ async def test_a_request_that_is_too_large_is_refused_with_the_limit(ada: Client
     refused = await failed(ada.raw(method, b"\x0a\xff\xff\x03" + b"x" * 65_535))
     details = details_of(refused)["ErrorInfo"]
     assert (refused.code(), details.reason) == (Code.RESOURCE_EXHAUSTED, "LIMIT_REACHED")
-    assert dict(details.metadata) == {"limit": "65536"}
+    assert dict(details.metadata) == {"limitName": "max_request_bytes", "limit": "65536"}
 
 
 async def test_a_request_of_just_the_limit_is_taken(ada: Client, scripted: Scripted) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promontory.runtime import clock
-from promontory.runtime.allowance import REMEMBERED, Allowance
+from promontory.runtime.allowance import BURST_SECONDS, REMEMBERED, Allowance, Rate, calls, commands, creations
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
 
@@ -38,16 +38,17 @@ def spend(allowance: Allowance, who: Caller, times: int) -> None:
 
 def test_all_of_it_may_be_spent_at_once_and_no_more(hours: Hours) -> None:
     """[LIMIT_REACHED] The refusal tells the limit, and how long to wait for the next one."""
-    allowance = Allowance(30)
+    allowance = Allowance(creations(30))
     spend(allowance, ADA, 30)
     with pytest.raises(Refusal) as refused:
         allowance.spend(ADA)
-    assert (refused.value.reason, refused.value.metadata) == ("LIMIT_REACHED", {"limit": 30, "retrySeconds": 2})
+    metadata = {"limitName": "max_creations_per_minute", "limit": 30, "retrySeconds": "2"}
+    assert (refused.value.reason, refused.value.metadata) == ("LIMIT_REACHED", metadata)
 
 
 def test_it_comes_back_with_time(hours: Hours) -> None:
     """After as long as the refusal says there is one again, after a minute all."""
-    allowance = Allowance(30)
+    allowance = Allowance(creations(30))
     spend(allowance, ADA, 30)
     hours.seconds += 2
     allowance.spend(ADA)
@@ -59,7 +60,7 @@ def test_it_comes_back_with_time(hours: Hours) -> None:
 
 def test_a_refused_attempt_costs_nothing(hours: Hours) -> None:
     """Who asks again and again waits no longer for it."""
-    allowance = Allowance(1)
+    allowance = Allowance(creations(1))
     allowance.spend(ADA)
     hours.seconds += 59
     with pytest.raises(Refusal):
@@ -70,19 +71,31 @@ def test_a_refused_attempt_costs_nothing(hours: Hours) -> None:
 
 def test_everybody_has_their_own(hours: Hours) -> None:
     """One player's flood takes nothing from another."""
-    allowance = Allowance(1)
+    allowance = Allowance(creations(1))
     allowance.spend(ADA)
     allowance.spend(BEN)
 
 
+@pytest.mark.parametrize("rate", [calls(4), commands(4)], ids=lambda rate: rate.limit)
+def test_what_is_counted_by_the_second_may_be_saved_up_for_three(hours: Hours, rate: Rate) -> None:
+    """[event_log 5.2] A token bucket: so many a second, three times as many after a pause."""
+    allowance = Allowance(rate)
+    spend(allowance, ADA, 4 * BURST_SECONDS)
+    with pytest.raises(Refusal) as refused:
+        allowance.spend(ADA)
+    assert refused.value.metadata == {"limitName": rate.limit.value, "limit": 4, "retrySeconds": "0.25"}
+    hours.seconds += 0.25
+    allowance.spend(ADA)
+
+
 def test_services_go_uncounted(hours: Hours) -> None:
     """The platform does not stop itself."""
-    spend(Allowance(1), RELAY, 5)
+    spend(Allowance(creations(1)), RELAY, 5)
 
 
 def test_players_whose_allowance_is_whole_are_forgotten(hours: Hours) -> None:
     """However many players come and go, little is remembered."""
-    allowance = Allowance(60)
+    allowance = Allowance(creations(60))
     spend(allowance, ADA, 60)
     for number in range(REMEMBERED):
         allowance.spend(Caller(f"p{number}", frozenset()))

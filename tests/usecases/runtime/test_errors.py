@@ -15,6 +15,7 @@ from promontory.eventlog import port as log
 from promontory.games.kernel import Malformed, Rejected
 from promontory.rules.ports import SealBroken
 from promontory.runtime.errors import MAX_FIELDS, MAX_VALUE_BYTES, Kind, Refusal, as_refusal, malformed, status
+from promontory.runtime.limits import Limit, limit_reached
 from tests.house.source import MODULES, PACKAGE, tree_of
 
 SHARED = {name.removeprefix("ERROR_REASON_") for name in ErrorReason.DESCRIPTOR.values_by_name}
@@ -25,7 +26,8 @@ RAISERS = {"Refusal": 1, "Rejected": 0, "Malformed": 0}
 
 def details(refusal: Refusal) -> dict[str, Any]:
     """Return the details of the status of `refusal`, by the names of their messages."""
-    kinds = (error_details_pb2.ErrorInfo, error_details_pb2.BadRequest, error_details_pb2.RetryInfo)
+    pb = error_details_pb2
+    kinds = (pb.ErrorInfo, pb.BadRequest, pb.RetryInfo, pb.QuotaFailure)
     found = [(kind(), packed) for packed in status(refusal).details for kind in kinds if packed.Is(kind.DESCRIPTOR)]
     return {message.DESCRIPTOR.name: message for message, packed in found if packed.Unpack(message)}
 
@@ -84,6 +86,23 @@ def test_a_limit_says_how_long_to_wait(seconds: int | str) -> None:
     """[errors LIMIT_REACHED] Wait as long as the `RetryInfo` says."""
     refusal = Refusal(Kind.TOO_MANY, "LIMIT_REACHED", "x", metadata={"retrySeconds": seconds})
     assert details(refusal)["RetryInfo"].retry_delay.seconds == int(seconds)
+
+
+def test_a_limit_is_named_as_a_quota_that_failed() -> None:
+    """[errors LIMIT_REACHED] It is called like its setting, and the wait may be a part of a second."""
+    found = details(limit_reached(Limit.COMMANDS, 20, "slower", retry_seconds=0.15))
+    (violation,) = found["QuotaFailure"].violations
+    assert (violation.quota_id, violation.description) == ("max_commands_per_second", "slower")
+    assert dict(found["ErrorInfo"].metadata) == {
+        "limitName": "max_commands_per_second",
+        "limit": "20",
+        "retrySeconds": "0.15",
+    }
+    assert found["RetryInfo"].retry_delay.ToMilliseconds() == 150
+
+
+def test_a_limit_that_waiting_does_not_help_asks_for_none() -> None:
+    assert "RetryInfo" not in details(limit_reached(Limit.REQUEST_BYTES, 20, "too large"))
 
 
 def test_a_malformed_field_is_named_for_programs_and_people() -> None:
