@@ -13,14 +13,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from promontory import __version__
-from promontory.client.places import DATA_DIRECTORY, REDIS_URL_FILE
 from promontory.client.starters import FIRST_GAME
-
-Run = Callable[[argparse.Namespace], int]
-Parsers = Any  # argparse's class of sub-parsers is private
+from promontory.local.arguments import Parsers, Run
+from promontory.local.arguments import access as _access
+from promontory.local.arguments import access_options as _access_options
+from promontory.local.arguments import command as _command
+from promontory.local.arguments import count as _count
+from promontory.local.arguments import data_option as _data_option
+from promontory.local.arguments import group as _group
+from promontory.local.arguments import json_option as _json_option
+from promontory.local.arguments import print_json as _print_json
+from promontory.local.arguments import redis_url as _redis_url
+from promontory.local.arguments import tell as _tell
+from promontory.local.check_commands import add_audit as _audit
+from promontory.local.check_commands import add_versions as _versions
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -60,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         _show,
         _export,
         _audit,
+        _versions,
         _token,
         _serve,
         _relay,
@@ -69,38 +77,6 @@ def parser() -> argparse.ArgumentParser:
     ):
         add(commands)
     return top
-
-
-def _command(commands: Parsers, name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
-    command.set_defaults(run=run)
-    return command
-
-
-def _group(commands: Parsers, name: str, summary: str, *, of: str) -> Parsers:
-    """Return the sub-parsers of a command that is a group `of` commands, one of which must be named."""
-    group = commands.add_parser(name, help=summary, description=summary)
-    return group.add_subparsers(title=f"{of}s", metavar=of.upper(), required=True)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
-    return int(text)
-
-
-def _json_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-
-
-def _data_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--data-dir",
-        type=Path,
-        default=DATA_DIRECTORY,
-        metavar="DIR",
-        help="keys, data and logs (default: %(default)s)",
-    )
 
 
 def _up(commands: Parsers) -> None:
@@ -277,75 +253,6 @@ def _run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _access_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--endpoints",
-        default="",
-        help="host:port of an edge to all services, or each one's own: matchmaking=host:port,scoring=host:port,"
-        "GAME=host:port,..., for example transcontinental=host:port (default: `promontory up`)",
-    )
-    command.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)"
-    )
-    _data_option(command)
-
-
-def _access(arguments: argparse.Namespace) -> Any:
-    from promontory.client.access import Access
-
-    return Access(arguments.data_dir, arguments.endpoints, arguments.token_file, tell=_tell)
-
-
-def _audit(commands: Parsers) -> None:
-    audit = _command(
-        commands, "audit", _run_audit, "Check exported matches: hash chain, draws, every decision, outcome."
-    )
-    audit.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an audit file of a finished match")
-    audit.add_argument(
-        "--game-data",
-        action="append",
-        type=_game_file,
-        default=[],
-        metavar="GAME=FILE",
-        help="cards or tiles that matches were played with instead of the shipped ones; may be repeated",
-    )
-    _json_option(audit)
-
-
-def _run_audit(arguments: argparse.Namespace) -> int:
-    from promontory.rules.audit import audit_file, shipped_rulesets
-
-    rulesets = shipped_rulesets(_game_data(arguments.game_data))
-    reports = {file: audit_file(file, rulesets) for file in arguments.files}
-    if arguments.json:
-        _print_json([{"file": str(file), **msgspec.to_builtins(report)} for file, report in reports.items()])
-    else:
-        for file, report in reports.items():
-            print(f"{file}: {report.sentence()}")
-    return 0 if all(report.ok for report in reports.values()) else 1
-
-
-def _game_file(text: str) -> tuple[str, Path]:
-    """Return the game and the file that GAME=FILE names."""
-    from promontory.games import registry
-
-    game, _, file = text.partition("=")
-    if not game or not file:
-        raise argparse.ArgumentTypeError(f"must be GAME=FILE, not {text!r}")
-    try:
-        return registry.entry(game).name, Path(file)
-    except registry.UnknownGameError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _game_data(pairs: Sequence[tuple[str, Path]]) -> dict[str, list[bytes]]:
-    """Return the contents of the files in `pairs` by game."""
-    found: dict[str, list[bytes]] = {}
-    for game, file in pairs:
-        found.setdefault(game, []).append(file.read_bytes())
-    return found
-
-
 def _token(commands: Parsers) -> None:
     token = _command(commands, "token", _run_token, "Mint a player's token with the development key.")
     token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, _, -, ., :")
@@ -443,11 +350,8 @@ def _ratings(commands: Parsers) -> None:
 
 def _run_rebuild(arguments: argparse.Namespace) -> int:
     from promontory.local.rebuild import rebuild
-    from promontory.runtime.settings import ScoringSettings, given, load
 
-    noted = arguments.data_dir / REDIS_URL_FILE
-    url = noted.read_text() if noted.exists() and not given("redis_url") else load(ScoringSettings).redis_url
-    found = asyncio.run(rebuild(url, arguments.pool))
+    found = asyncio.run(rebuild(_redis_url(arguments), arguments.pool))
     if arguments.json:
         _print_json(found)
     else:
@@ -470,14 +374,6 @@ def _end_with_input() -> None:
     while os.read(sys.stdin.fileno(), 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
 def _fail(sentence: str, arguments: argparse.Namespace) -> int:

@@ -383,3 +383,14 @@ async def test_memory_and_redis_agree_on_any_history(
     stream = f"tc-{uuid.uuid4().hex}-a"
     stored = RedisEventLog(redis_connections.commands, blocking=redis_connections.blocking, clock=now_ms)
     assert await _replay(stored, stream, history) == await _replay(MemoryEventLog(), stream, history)
+
+
+async def test_the_open_streams_of_a_code_are_found_by_how_they_begin(log: EventLog) -> None:
+    """Once each, whatever bucket they are in; closed ones, and those of another code, are not."""
+    code = f"x{uuid.uuid4().hex[:12]}"
+    begun = [f"{code}-{number % 4:03x}-m{number}" for number in range(30)]
+    ends = [await append_chain(log, stream, 2) for stream in (*begun, f"y{code}-000-m")]
+    await log.append(begun[0], proposal("end", closes=True), expected=ends[0])
+    found = [opening async for page in log.openings(code) for opening in page]
+    assert sorted(opening.stream for opening in found) == sorted(begun[1:])
+    assert {opening.first for opening in found} == {EVENT}

@@ -13,12 +13,18 @@ from tests.house.source import MODULES, lines_of, tree_of
 HOME = "runtime/metrics.py"
 KINDS = {"Counter", "Gauge", "Histogram"}
 UNIT = {"Counter": r"_total", "Histogram": r"_(seconds|bytes)", "Gauge": r"_(seconds|bytes|info)"}
-COUNTS = {"promontory_watchers", "promontory_tickets_open", "promontory_obligations_due"}
+COUNTS = {
+    "promontory_watchers",
+    "promontory_tickets_open",
+    "promontory_obligations_due",
+    "promontory_open_matches",
+}
 """Gauges that count things, whose names say what is counted and need no unit."""
 
 CLOSED_SETS = {
     *("game", "command", "outcome", "reason", "event", "kind", "policy", "pool"),
     *("service", "method", "code", "task", "version", "limit"),
+    *("rules_version", "data"),
 }
 """Labels whose values come from closed sets: the protos, the configuration, or the code."""
 

@@ -69,6 +69,7 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "show",
         "export",
         "audit",
+        "versions",
         "token",
         "ratings rebuild",
         "serve rules",

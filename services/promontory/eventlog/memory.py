@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from promontory.eventlog.port import (
     START,
@@ -17,6 +17,7 @@ from promontory.eventlog.port import (
     FeedNote,
     Head,
     LogCorrupt,
+    Opening,
     Position,
     Proposed,
     StreamClosed,
@@ -126,6 +127,15 @@ class MemoryEventLog:
         """Return the stream's end, or None if it has no commit."""
         record = self._streams.get(stream, _Stream())
         return Head(record.position, record.status) if record.commits else None
+
+    async def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
+        """Yield the open streams whose ids begin with `code`, as one page; see `EventLog.openings`."""
+        begun = [(name, record) for name, record in self._streams.items() if record.commits]
+        yield [
+            Opening(name, record.commits[0].events[0])
+            for name, record in begun
+            if name.startswith(f"{code}-") and record.status is StreamStatus.OPEN
+        ]
 
     async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
         """Return the fingerprint and version of the commit `command_id` made, or None."""

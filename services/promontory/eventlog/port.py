@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -109,6 +109,13 @@ class Head(msgspec.Struct, frozen=True):
     status: StreamStatus
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """How an open stream begins: its id and the first event of its first commit."""
+
+    stream: str
+    first: StoredEvent
+
+
 class Proposed(msgspec.Struct, frozen=True):
     """A commit to append.
 
@@ -190,6 +197,13 @@ class EventLog(Protocol):
 
     async def head(self, stream: str) -> Head | None:
         """Return the stream's end, or None if it has no commit."""
+
+    def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
+        """Yield the open streams whose ids begin with `code`, in pages and no order: a survey, as of some moment of it.
+
+        Nothing is verified, and a stream that is opened or closed meanwhile may be missing. Costs a look at every key
+        of the store, in the background of whatever else it does.
+        """
 
     async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
         """Return the fingerprint and version of the commit `command_id` made, or None."""

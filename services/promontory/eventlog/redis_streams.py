@@ -24,8 +24,10 @@ from promontory.eventlog.port import (
     Fenced,
     Head,
     LogCorrupt,
+    Opening,
     Position,
     Proposed,
+    StoredEvent,
     StreamClosed,
     StreamStatus,
     VersionConflict,
@@ -42,6 +44,7 @@ FIRST_EPOCH = "1"
 RECOVERING = "!"
 PAGE_ENTRIES = 200
 FEED_PAGE_NOTES = 500
+SURVEY_PAGE_KEYS = 1000
 
 
 class BucketsShrunk(Exception):
@@ -189,6 +192,28 @@ class RedisEventLog:
             return None
         status = StreamStatus.OPEN if fields[2] == b"open" else StreamStatus.CLOSED
         return Head(_position(fields), status)
+
+    async def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
+        """Yield the open streams whose ids begin with `code`, each once, in pages; see `EventLog.openings`."""
+        pattern, seen, cursor = f"{{{code}:*}}:m:*:head", set[str](), -1
+        while cursor:
+            scan = ("SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", SURVEY_PAGE_KEYS)
+            cursor, keys = await self._caller.command(*scan)
+            streams = {key.decode().split(":", 3)[3].removesuffix(":head") for key in keys} - seen
+            seen |= streams
+            yield await self._openings(sorted(streams))
+
+    async def _openings(self, streams: Sequence[str]) -> Sequence[Opening]:
+        statuses = await self._pipeline(("HGET", _Keys(stream).head, "s") for stream in streams)
+        is_open = StreamStatus.OPEN.value.encode()
+        wanted = [stream for stream, status in zip(streams, statuses, strict=True) if status == is_open]
+        firsts = await self._pipeline(("XRANGE", _Keys(stream).log, "-", "+", "COUNT", 1) for stream in wanted)
+        found = ((stream, page[0][1]) for stream, page in zip(wanted, firsts, strict=True) if page)
+        return [Opening(stream, StoredEvent(fields[b"t"].decode(), fields[b"d"])) for stream, fields in found]
+
+    async def _pipeline(self, commands: Iterable[tuple[Any, ...]]) -> Sequence[Any]:
+        commands = list(commands)
+        return await self._caller.pipeline(*commands) if commands else ()
 
     async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
         """Return the fingerprint and version of the commit `command_id` made, or None."""

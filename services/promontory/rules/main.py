@@ -14,6 +14,7 @@ from promontory.rules.ports import DrawSeed
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import load_seals
 from promontory.rules.servicer import RulesServicer
+from promontory.rules.survey import Survey
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
 from promontory.runtime import clock
@@ -70,6 +71,6 @@ def compose(ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: D
     servicer = RulesServicer(ruleset, Referee(ruleset, ledger, matches, environment), hub)
     return Service(
         servicers=[(ruleset.codec.service, servicer)],
-        beside=[hub.follow_feed(), hub.sweep()],
+        beside=[hub.follow_feed(), hub.sweep(), Survey(log, ruleset, every_seconds=settings.survey_seconds).run()],
         drain=[hub.drain],
     )

@@ -27,6 +27,9 @@ COMMAND_SECONDS = Histogram(
 )
 MATCHES_CREATED = Counter("promontory_matches_created_total", "Matches created.", ["game"])
 MATCHES_CLOSED = Counter("promontory_matches_closed_total", "Matches closed.", ["game", "reason"])
+OPEN_MATCHES = Gauge(
+    "promontory_open_matches", "Open matches by what they are pinned to.", ["game", "rules_version", "data"]
+)
 WATCHERS = Gauge("promontory_watchers", "Open watch streams.", ["game"])
 
 APPENDS = Counter("promontory_appends_total", "Commits appended to the event log.", ["outcome"])

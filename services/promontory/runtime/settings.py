@@ -68,6 +68,7 @@ class RulesSettings(ServerSettings):
     cached_matches: Count = 10_000
     heartbeat_seconds: Seconds = 10
     max_stream_seconds: Seconds = 300
+    survey_seconds: Seconds = 3600
 
 
 @dataclass(frozen=True, kw_only=True)
