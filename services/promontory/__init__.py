@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promontory.client.asynchronous import AsyncClient
     from promontory.client.blocking import Client, ForkError
+    from promontory.client.conduct import ClockKind, Ending, TimeControl
     from promontory.client.endpoints import EndpointError
     from promontory.client.errors import (
         Aborted,
@@ -55,8 +56,10 @@ __all__ = [
     "Cancelled",
     "Client",
     "ClientClosed",
+    "ClockKind",
     "DataLoss",
     "DeadlineExceeded",
+    "Ending",
     "EndpointError",
     "FailedPrecondition",
     "ForkError",
@@ -71,6 +74,7 @@ __all__ = [
     "ResourceExhausted",
     "TableOptions",
     "TicketCancelled",
+    "TimeControl",
     "Timing",
     "Unauthenticated",
     "Unavailable",
@@ -85,10 +89,13 @@ __all__ = [
 _HOMES = {
     "AsyncClient": "promontory.client.asynchronous",
     "Client": "promontory.client.blocking",
+    "ClockKind": "promontory.client.conduct",
+    "Ending": "promontory.client.conduct",
     "EndpointError": "promontory.client.endpoints",
     "ForkError": "promontory.client.blocking",
     "MatchSummary": "promontory.client.matches",
     "TableOptions": "promontory.client.tables",
+    "TimeControl": "promontory.client.conduct",
     "Timing": "promontory.client.retrying",
     "UnknownGameError": "promontory.games.registry",
     "Update": "promontory.client.matches",

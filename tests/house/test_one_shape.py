@@ -28,8 +28,13 @@ METHODS = (
     "WatchMatch",
     "ListMatchEvents",
     "Resign",
+    "AbortMatch",
+    "ClaimAbandoned",
+    "OfferEnding",
+    "DeclineEnding",
     "ExportMatch",
     "PlayAutomatically",
+    "EnforceClock",
 )
 SOURCES = {"rulebook", "public", "house"}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from promontory.eventlog.functions import event_log_library, load_library
@@ -294,6 +295,20 @@ async def test_nothing_is_claimed_when_the_clocks_differ(
         await skewed.claim(bucket_of(unique_stream), limit=1, lease_ms=0, max_attempts=1)
     claims = await log_at(redis_connections).claim(bucket_of(unique_stream), limit=1, lease_ms=0, max_attempts=1)
     assert [claimed.attempt for claimed in claims] == [1]
+
+
+@pytest.mark.parametrize("skew_ms", [-MINUTE_MS, MINUTE_MS])
+async def test_nothing_is_recorded_at_another_time_than_the_servers(
+    redis_connections: Connections, unique_stream: str, skew_ms: int
+) -> None:
+    """[event_log R17] A writer whose clock jumped must not take anybody's time; what was recorded is still found."""
+    log, timed = log_at(redis_connections), proposal()
+    with pytest.raises(ClockSkew):
+        await log.append(unique_stream, replace(timed, recorded_at_ms=now_ms() + skew_ms), expected=START)
+    assert await log.head(unique_stream) is None
+    await log.append(unique_stream, replace(timed, recorded_at_ms=now_ms()), expected=START)
+    again = await log.append(unique_stream, replace(timed, recorded_at_ms=now_ms() + skew_ms), expected=START)
+    assert (again.version, again.duplicate) == (1, True)
 
 
 async def test_the_feed_is_capped(redis_connections: Connections, unique_stream: str, keys: dict[str, str]) -> None:

@@ -25,7 +25,8 @@ from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games import registry
 from promontory.local.processes import ChildProcess
-from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.deadlines import Deadlines
+from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.domain import Task
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import Publisher
@@ -186,8 +187,8 @@ class House:
         """Return a relay's dispatcher that publishes to `publisher`; `log` and address of the rules are the house's."""
         used = log or self.log
         services = RulesClient({self.place.game: rules or self.place.rules_address}, self.place.keys.service("relay"))
-        fallbacks = Fallbacks(used, services)
-        return Dispatcher(used, publisher, fallbacks, buckets=self.place.buckets, pace=pace)
+        chores = OwnChores(Fallbacks(used, services), Deadlines(services, hold_seconds=0))
+        return Dispatcher(used, publisher, chores, buckets=self.place.buckets, pace=pace)
 
 
 @asynccontextmanager

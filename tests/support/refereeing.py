@@ -12,13 +12,16 @@ from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import Appended, EventLog, EventLogUnavailable, Position, Proposed
 from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import fold
+from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match, SeatKind, SeatSetup, Setup, Step
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
+from promontory.rules.presence import LocalPresence
 from promontory.rules.recorder import Answer
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import AesGcmSeals
 from promontory.rules.usecases import Environment, Referee, Submission
+from promontory.runtime import clock
 from promontory.runtime.identity import Caller
 
 GAME = "transcontinental"
@@ -61,7 +64,9 @@ class Bench:
         self.ruleset = ruleset(game, data)
         self.ledger = Ledger(self.ruleset)
         self.matches = Matches(self.log, self.ledger, game=game, cached=cached)
-        environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64)
+        self.presence = LocalPresence(clock.now_ms)
+        environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64, self.presence)
+        self.arbitration = Arbitration(self.ledger, self.matches, seals=SEALS, presence=self.presence)
         self.referee = Referee(self.ruleset, self.ledger, self.matches, environment)
 
     def replica(self) -> Bench:

@@ -49,7 +49,7 @@ from promontory.client.errors import (
 )
 from promontory.client.matches import MatchSummary, Update
 from promontory.client.ratings import Rating
-from promontory.client.seats import Seat, new_request_id
+from promontory.client.seats import TOO_LATE, Seat, new_request_id
 from promontory.client.tickets import Pool
 from promontory.client.wording import shown
 
@@ -59,7 +59,7 @@ LIMIT_PAUSE_SECONDS = 1.0
 RATING_SECONDS = 5.0
 RATING_PAUSE_SECONDS = 0.1
 RECENT_MATCHES = 20
-_TOO_LATE = {"MATCH_OVER", "NOT_YOUR_TURN"}
+_TOO_LATE = {*TOO_LATE, "NOT_YOUR_TURN"}
 
 
 class BotPlan(msgspec.Struct, frozen=True):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
 
-from promontory.api.match.v1 import match_pb2
+from promontory.api.match.v1 import events_pb2, match_pb2
+from promontory.client.conduct import (
+    ENDING_OFFER,
+    MATCH_EVENT,
+    EndingOffer,
+    LeaveCause,
+    MatchEvent,
+    SeatClock,
+    TimeControl,
+    clock_of,
+    leave_cause_of,
+    time_control_of,
+)
 from promontory.client.errors import understanding
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
@@ -33,20 +45,40 @@ class MatchState(StrEnum):
 
 
 class CloseReason(StrEnum):
-    """Why a match was closed: by the rules of the game, or because a seat resigned."""
+    """Why a match was closed.
+
+    The rules of the game ended it; or all seats but one left, the last of them like that; or a player called it off
+    before any had moved; or the players agreed on a draw, or to cancel it.
+    """
 
     PLAYED_OUT = "played_out"
     RESIGNED = "resigned"
+    TIMED_OUT = "timed_out"
+    ABANDONED = "abandoned"
+    ABORTED = "aborted"
+    DRAWN = "drawn"
+    CANCELLED = "cancelled"
 
 
 class MatchSeat(msgspec.Struct, frozen=True):
-    """One seat of a match; `bot_policy` is empty for players, `client_entropy` the 0 to 32 bytes the seat brought."""
+    """One seat of a match; `bot_policy` is empty for players, `client_entropy` the 0 to 32 bytes the seat brought.
+
+    `left` tells how the player left the open match, if so; `stand_in_policy` plays for the seat at present, because its
+    player left or let the turn's time run out.
+    """
 
     seat: int
     player_id: str
     kind: SeatKind
     bot_policy: str
     client_entropy: bytes
+    left: LeaveCause | None = None
+    stand_in_policy: str = ""
+
+    @property
+    def house_policy(self) -> str:
+        """The policy by which the house plays the seat at present, empty while its player does."""
+        return self.bot_policy or self.stand_in_policy
 
 
 class Fairness(msgspec.Struct, frozen=True):
@@ -66,7 +98,7 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class MatchOutcome(msgspec.Struct, frozen=True):
-    """How a match ended: why, and one placement per seat in the order of seats."""
+    """How a match ended: why, and one placement per seat in the order of seats, none if it has no result."""
 
     reason: CloseReason
     placements: tuple[Placement, ...]
@@ -82,7 +114,9 @@ class MatchSummary(msgspec.Struct, frozen=True):
 
     `pool` is empty for a private match, `seats_to_act` once the match is closed; `outcome` is None until then.
     `data_hash` is the SHA-256 of the game data it is pinned to, 32 bytes; `variant` is the way it is played, one of the
-    game's `variants`. Times are the server's, in UTC.
+    game's `variants`. Times are the server's, in UTC. Without a `time_control` there are no `clocks`; those tell what
+    was left at `update_time`. A player who is to act may be gone for `abandon_after` before an opponent may claim it,
+    None: for ever. Spectators see the open match `spectator_delay` commits later.
     """
 
     match_id: str
@@ -100,6 +134,11 @@ class MatchSummary(msgspec.Struct, frozen=True):
     create_time: datetime
     update_time: datetime
     variant: str = ""
+    time_control: TimeControl | None = None
+    clocks: tuple[SeatClock, ...] = ()
+    offers: tuple[EndingOffer, ...] = ()
+    abandon_after: timedelta | None = None
+    spectator_delay: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -112,7 +151,9 @@ class Update(msgspec.Struct, frozen=True):
 
     `events` are the game's events that led to this version, empty when the update does not follow another; `view` is
     the game's own view struct, for Transcontinental `promontory.games.transcontinental.view.GameView`. `your_turn`
-    tells whether the seat that looks may act; it is False for spectators.
+    tells whether the seat that looks may act; it is False for spectators. `match_events` happened beside the game, and
+    before `events`. Of a stream, `skipped` counts the commits that it passed over because its reader was slow,
+    `rewound` tells that the log no longer holds the update before, and `resume_token` is where to go on.
     """
 
     version: int
@@ -120,14 +161,22 @@ class Update(msgspec.Struct, frozen=True):
     events: tuple[Any, ...]
     match: MatchSummary
     your_turn: bool
+    match_events: tuple[MatchEvent, ...] = ()
+    skipped: int = 0
+    rewound: bool = False
+    resume_token: bytes = b""
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """One commit of a match: its number, when it was recorded (UTC), and the game's events in order."""
+    """One commit of a match: its number, when it was recorded (UTC), and the game's events in order.
+
+    `match_events` happened beside the game, and before `events`.
+    """
 
     version: int
     record_time: datetime
     events: tuple[Any, ...]
+    match_events: tuple[MatchEvent, ...] = ()
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -148,12 +197,13 @@ class LegalAt(msgspec.Struct, frozen=True):
     commands: Any
 
 
-_SEAT = StructMapping(MatchSeat, match_pb2.Seat)
 _OUTCOME = StructMapping(MatchOutcome, match_pb2.Outcome)
 _FAIRNESS = StructMapping(Fairness, match_pb2.Fairness)
 _STATES: dict[int, MatchState] = {
     match_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState
 }
+
+_SEAT_KINDS: dict[int, SeatKind] = {match_pb2.SeatKind.Value(f"SEAT_KIND_{kind.name}"): kind for kind in SeatKind}
 
 
 def known(values: Mapping[int, T], number: int, field: str) -> T:
@@ -173,7 +223,7 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             data_hash=message.data_hash,
             pool=message.pool,
             rated=message.rated,
-            seats=tuple(_SEAT.decode(seat) for seat in message.seats),
+            seats=tuple(_seat_of(seat) for seat in message.seats),
             state=known(_STATES, message.state, "state"),
             version=message.version,
             seats_to_act=tuple(message.seats_to_act),
@@ -182,4 +232,27 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             create_time=time_of(message.create_time),
             update_time=time_of(message.update_time),
             variant=message.variant,
+            time_control=time_control_of(message),
+            clocks=tuple(clock_of(clock) for clock in message.clocks),
+            offers=tuple(ENDING_OFFER.decode(offer) for offer in message.offers),
+            abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
+            spectator_delay=message.spectator_delay,
         )
+
+
+def match_events_of(messages: Iterable[events_pb2.MatchEvent]) -> tuple[MatchEvent, ...]:
+    """Return the structs of what happened beside the game. Raises `Incompatible`."""
+    with understanding():
+        return tuple(MATCH_EVENT.decode(message) for message in messages)
+
+
+def _seat_of(message: match_pb2.Seat) -> MatchSeat:
+    return MatchSeat(
+        seat=message.seat,
+        player_id=message.player_id,
+        kind=known(_SEAT_KINDS, message.kind, "kind"),
+        bot_policy=message.bot_policy,
+        client_entropy=message.client_entropy,
+        left=leave_cause_of(message.left),
+        stand_in_policy=message.stand_in_policy,
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from promontory.client.conduct import ENDING_NUMBERS, Ending
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import (
     FailedPrecondition,
@@ -21,13 +22,15 @@ from promontory.client.errors import (
     VersionConflict,
     understanding,
 )
-from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_of
+from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_events_of, match_of
+from promontory.client.watching import Watch
 from promontory.codec import registry as codecs
 from promontory.codec.times import time_of
 from promontory.games.registry import AnyGame, GameEntry
 
 PAGE_SIZE = 100
-MATCH_OVER = "MATCH_OVER"
+TOO_LATE = frozenset({"MATCH_OVER", "TIME_UP", "SEAT_LEFT"})
+"""The reasons that say that a submission comes too late, whatever it says."""
 
 
 def new_request_id() -> str:
@@ -37,13 +40,13 @@ def new_request_id() -> str:
 
 @contextmanager
 def overtaken() -> Iterator[None]:
-    """Pass over a submission that comes too late: another seat acted first, or the match is over."""
+    """Pass over a submission that comes too late: another seat acted first, time ran out, or the match is over."""
     try:
         yield
     except VersionConflict:
         pass
     except FailedPrecondition as error:
-        if error.reason != MATCH_OVER:
+        if error.reason not in TOO_LATE:
             raise
 
 
@@ -100,7 +103,9 @@ class GameRemote:
             raise ValueError(f"{command!r} is of seat {command.seat}; this is seat {seat}")
         return message
 
-    def update(self, message: Any, seat: int | None, *, events: Sequence[Message] = ()) -> Update:
+    def update(
+        self, message: Any, seat: int | None, *, events: Sequence[Message] = (), match_events: Sequence[Any] = ()
+    ) -> Update:
         """Return what a message with `match` and `view` says to `seat`."""
         match = match_of(message.match)
         with understanding():
@@ -110,7 +115,8 @@ class GameRemote:
             view=view,
             events=self.events(events),
             match=match,
-            your_turn=seat in match.seats_to_act,
+            your_turn=seat in match.seats_to_act and not match.seats[seat].stand_in_policy,
+            match_events=match_events_of(match_events),
         )
 
 
@@ -143,15 +149,20 @@ class Spectator:
             self._rules = await self._game.rules((await self.look()).match)
         return self._rules
 
-    async def updates(self, after: int | None = None) -> AsyncGenerator[Update]:
+    async def updates(self, after: int | None = None, *, resume_token: bytes = b"") -> AsyncGenerator[Update]:
         """Yield the match as it is now, then after every commit, until it is over.
 
         With `after`, the version of the last update you have, it yields the commits after that one instead. Every
         commit comes exactly once and in order, whatever happens to connections and servers in between; `Unavailable`
         is raised only when no server can be reached for as long as the client retries. Then go on with
-        `updates(after=last.version)`.
+        `updates(after=last.version, resume_token=last.resume_token)`: the token has the server notice if its log lost
+        what you saw.
+
+        Two things break the row, and an update says so. `skipped` tells how many commits were passed over because you
+        took more than 64 commits' time for an update; `events()` has them. `rewound` tells that the log was put back
+        behind what you saw, which only a failing store does.
         """
-        watch = _Watch(self._game, self.match_id, self.seat, after)
+        watch = Watch(self._game, self.match_id, self.seat, after, resume_token)
         async with aclosing(watch.updates()) as updates:
             async for update in updates:
                 yield update
@@ -165,7 +176,8 @@ class Spectator:
         async for page in self._game.remote.pages("ListMatchEvents", request):
             for commit in page.commits:
                 events = self._game.events(commit.events)
-                yield Commit(version=commit.version, record_time=time_of(commit.record_time), events=events)
+                beside = match_events_of(commit.match_events)
+                yield Commit(commit.version, time_of(commit.record_time), events, beside)
 
     async def export(self) -> bytes:
         """Return the audit file of the match. Raises `FailedPrecondition` while the match is open."""
@@ -245,53 +257,33 @@ class Seat(Spectator):
 
     async def resign(self, *, request_id: str | None = None) -> MatchSummary:
         """Give the game up; return the match after it."""
-        answer = await self._game.call(
-            "Resign", match_id=self.match_id, seat=self.seat, request_id=request_id or new_request_id()
-        )
+        return await self._act("Resign", request_id)
+
+    async def abort(self, *, request_id: str | None = None) -> MatchSummary:
+        """Call the match off; return it closed. Raises `FailedPrecondition` once a player has moved."""
+        return await self._act("AbortMatch", request_id)
+
+    async def claim(self, *, request_id: str | None = None) -> MatchSummary:
+        """Claim the match from opponents who are to act and gone for its `abandon_after`; return it after that.
+
+        Raises `FailedPrecondition` while nobody is; its metadata may tell `claimableSeconds`.
+        """
+        return await self._act("ClaimAbandoned", request_id)
+
+    async def offer(self, ending: Ending, *, request_id: str | None = None) -> MatchSummary:
+        """Offer to end the match, or agree to what was offered; it is closed once all players who stayed agree."""
+        return await self._act("OfferEnding", request_id, ending=ENDING_NUMBERS[ending])
+
+    async def decline(self, *, request_id: str | None = None) -> MatchSummary:
+        """Decline the offers of others that stand."""
+        return await self._act("DeclineEnding", request_id)
+
+    async def _act(self, method: str, request_id: str | None, **fields: Any) -> MatchSummary:
+        named = request_id or new_request_id()
+        answer = await self._game.call(method, match_id=self.match_id, seat=self.seat, request_id=named, **fields)
         return match_of(answer.match)
 
     def _encoded(self, commands: Any) -> list[Message]:
         several = isinstance(commands, Sequence) and not isinstance(commands, str | bytes)
         listed = list(commands) if several else [commands]
         return [self._game.encoded(command, self.seat) for command in listed]
-
-
-class _Watch:
-    """The updates of one match, over as many streams as it takes."""
-
-    def __init__(self, game: GameRemote, match_id: str, seat: int | None, after: int | None) -> None:
-        self._game = game
-        self._match_id, self._seat, self._last = match_id, seat, after
-
-    async def updates(self) -> AsyncGenerator[Update]:
-        """Yield an update for each version after the last one, until the match is over."""
-        patience = self._game.remote.patience()
-        async with aclosing(self._game.remote.resuming("WatchMatch", self._request, patience)) as messages:
-            async for message in messages:
-                kind = message.WhichOneof("kind")
-                if kind == "end" and not message.end.resumable:
-                    return
-                if kind != "end":
-                    patience.renew()
-                update = self._update(kind, message)
-                if update is None:
-                    continue
-                self._last = update.version
-                yield update
-                if update.match.is_over:
-                    return
-                patience.renew()
-
-    def _request(self) -> Message:
-        return self._game.request("WatchMatch", match_id=self._match_id, seat=self._seat, after_version=self._last)
-
-    def _update(self, kind: str | None, message: Any) -> Update | None:
-        """Return what is new in `message`, if anything is."""
-        last = self._last or 0
-        if kind == "snapshot" and message.snapshot.match.version > last:
-            return self._game.update(message.snapshot, self._seat)
-        if kind == "commit" and message.commit.version > last:
-            if self._last is not None and message.commit.version > last + 1:
-                raise Internal(f"version {message.commit.version} came after {last}", reason="STREAM_GAP")
-            return self._game.update(message.commit, self._seat, events=message.commit.events)
-        return None

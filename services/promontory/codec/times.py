@@ -1,9 +1,10 @@
-"""Times as protobuf's `Timestamp`: from the servers' ms since the epoch, to the SDK's `datetime`."""
+"""Times as protobuf's `Timestamp` and `Duration`: from the servers' ms, to the SDK's `datetime` and seconds."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 
@@ -15,3 +16,13 @@ def timestamp(ms: int) -> Timestamp:
 def time_of(message: Timestamp) -> datetime:
     """Return the time of a message, in UTC."""
     return message.ToDatetime(tzinfo=UTC)
+
+
+def duration(ms: int) -> Duration:
+    """Return a span of `ms`, 0 or more, as a message."""
+    return Duration(seconds=ms // 1000, nanos=ms % 1000 * 1_000_000)
+
+
+def ms_of(message: Duration) -> int:
+    """Return the span of a message in whole ms, rounded down."""
+    return message.seconds * 1000 + message.nanos // 1_000_000

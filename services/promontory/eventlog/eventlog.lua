@@ -18,9 +18,9 @@ end
 
 -- Whether ARGV holds n events and k obligations, complete, with delays that are numbers or ''.
 local function is_well_formed(ARGV)
-  local n = tonumber(ARGV[11])
+  local n = tonumber(ARGV[13])
   if not n or n < 1 then return false end
-  local p = 12 + 2 * n
+  local p = 14 + 2 * n
   local k = tonumber(ARGV[p] or '')
   if not k or #ARGV ~= p + 2 * k then return false end
   for i = p + 2, #ARGV, 2 do
@@ -31,7 +31,8 @@ end
 
 -- KEYS 1 log  2 head  3 idem  4 feed  5 due  6 fence  7 tries
 -- ARGV 1 fence  2 expected version  3 expected head  4 command id  5 fingerprint  6 new head  7 new status  8 meta
---      9 stream  10 feed length  11 n, then n times (type, payload), then k, then k times (obligation, delay in ms or '')
+--      9 stream  10 feed length  11 the time it records in ms, or ''  12 greatest difference of clocks in ms
+--      13 n, then n times (type, payload), then k, then k times (obligation, delay in ms or '')
 local function append(KEYS, ARGV)
   local fence = redis.call('GET', KEYS[6])
   if fence ~= ARGV[1] then return {'FENCED', fence or ''} end
@@ -46,11 +47,14 @@ local function append(KEYS, ARGV)
   if head[3] == 'closed' or head[3] == 'archived' then return {'CLOSED', integer(version)} end
   if version ~= tonumber(ARGV[2]) or (head[2] or '') ~= ARGV[3] then return {'CONFLICT', integer(version)} end
   if not is_well_formed(ARGV) then return {'MALFORMED'} end
+  local now = now_ms()
+  local recorded = tonumber(ARGV[11])
+  if recorded and math.abs(now - recorded) > tonumber(ARGV[12]) then return {'CLOCK_SKEW', integer(now)} end
 
-  local n, p = tonumber(ARGV[11]), 12
+  local n, p = tonumber(ARGV[13]), 14
   version = integer(version + 1)
   local first = redis.pcall('XADD', KEYS[1], version .. '-0', 't', ARGV[p], 'd', ARGV[p + 1],
-                            'n', ARGV[11], 'c', ARGV[4], 'h', ARGV[6], 'm', ARGV[8])
+                            'n', ARGV[13], 'c', ARGV[4], 'h', ARGV[6], 'm', ARGV[8])
   -- The log holds entries beyond its head, or is no stream: nothing has been written yet.
   if type(first) == 'table' and first.err then return {'CORRUPT', version} end
   for i = 1, n - 1 do
@@ -59,7 +63,6 @@ local function append(KEYS, ARGV)
   end
   redis.call('HSET', KEYS[2], 'v', version, 'h', ARGV[6], 's', ARGV[7])
   redis.call('HSET', KEYS[3], ARGV[4], ARGV[5] .. '|' .. version)
-  local now = now_ms()
   for i = p + 3, #ARGV, 2 do
     redis.call('HDEL', KEYS[7], ARGV[i])
     if ARGV[i + 1] == '' then

@@ -3,7 +3,9 @@
 | name | what is owed | set by | settled by |
 |---|---|---|---|
 | `bot_turn_name` | a house bot's turn | the rules service, which clears it too | the relay, if it had to play itself |
+| `clock_name` | the record that a player's time ran out | the rules service, which changes and clears it too | - |
 | `tally_name` | a rated match's tally | the rules service | scoring |
+| `list_name` | a closed match's place in the lists | the rules service | matchmaking |
 
 The relay reads them (`promontory.relay.domain.parse`).
 """
@@ -16,6 +18,16 @@ def bot_turn_name(match_id: str, seat: int, since: int) -> str:
     return f"bot|{match_id}|{seat}|{since}"
 
 
+def clock_name(match_id: str) -> str:
+    """Return the name of the obligation to record that time ran out in a match."""
+    return f"clock|{match_id}"
+
+
 def tally_name(match_id: str) -> str:
     """Return the name of the obligation to tally a closed match."""
     return f"tally|{match_id}"
+
+
+def list_name(match_id: str) -> str:
+    """Return the name of the obligation to put a closed match into the lists of matches."""
+    return f"list|{match_id}"

@@ -121,6 +121,7 @@ class Proposed(msgspec.Struct, frozen=True):
 
     `fingerprint` stands for the content of the command: the same `command_id` with another one is refused.
     `due` sets obligations (name to delay in ms after the append, by the store's clock) or clears them (None).
+    `recorded_at_ms` is the time the commit tells, if that counts: it must be the store's own, but for a small skew.
     """
 
     events: tuple[StoredEvent, ...]
@@ -129,6 +130,7 @@ class Proposed(msgspec.Struct, frozen=True):
     meta: bytes = b""
     closes: bool = False
     due: Mapping[str, int | None] = {}
+    recorded_at_ms: int | None = None
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -175,7 +177,7 @@ class EventLog(Protocol):
     async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
         """Append all of `proposed` or nothing, durably, and return the version.
 
-        Checks in this order: fence, command id, closed, expected position. Setting an obligation anew, or clearing it,
+        Checks in this order: fence, command id, closed, expected position, clock. Setting an obligation anew, or clearing it,
         also forgets how often it was handed out.
 
         Raises:
@@ -185,6 +187,7 @@ class EventLog(Protocol):
             CommandIdReused: the command id came before with another fingerprint.
             StreamClosed: the stream takes no more commits.
             VersionConflict: the stream is not at `expected`.
+            ClockSkew: the commit tells another time than the server's clock.
             EventLogUnavailable: the outcome is unknown; repeat with the same command id.
         """
 

@@ -60,7 +60,7 @@ class Tuning(msgspec.Struct, frozen=True):
     """How the adapter behaves.
 
     A call is made at most `attempts` times, the last within `deadline_seconds` after the first failed. Nothing is
-    claimed when clocks differ by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed
+    claimed or recorded when clocks differ by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed
     ends after `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
     """
 
@@ -151,6 +151,7 @@ class RedisEventLog:
         return [
             *(expected.version, expected.head, proposed.command_id, proposed.fingerprint, head, status.value),
             *(proposed.meta, stream, self._tuning.feed_notes),
+            *("" if proposed.recorded_at_ms is None else proposed.recorded_at_ms, self._tuning.max_skew_ms),
             len(proposed.events),
             *(part for event in proposed.events for part in (event.type, event.payload)),
             len(proposed.due),
@@ -329,6 +330,8 @@ def _outcome(stream: str, reply: Sequence[bytes], head: bytes) -> Appended:
             raise VersionConflict(int(version))
         case [b"FENCED", fence]:
             raise Fenced(fence.decode())
+        case [b"CLOCK_SKEW", now]:
+            raise ClockSkew(f"the server's clock shows {int(now)} ms, the commit tells another time")
         case [b"CORRUPT", version]:
             raise LogCorrupt(stream, int(version), "the log holds entries beyond its head")
     raise ValueError(f"the append function answered {reply[:1]!r}")

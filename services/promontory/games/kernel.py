@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -126,6 +126,15 @@ class Game(Protocol[State, Command, Event, View, Legal]):
 
     def automatic(self, state: State, seat: Seat) -> Command:
         """Return the rules' automatic command for an absent `seat` that is to act."""
+
+    def period(self, state: State) -> Hashable:
+        """Return what tells the turn, or the phase of simultaneous choices, that `state` is in from every other one.
+
+        Players' time for a turn is reckoned anew with each.
+        """
+
+    def scores(self, state: State) -> tuple[int, ...]:
+        """Return each seat's score so far, in the game's unit."""
 
     def outcome(self, state: State) -> Outcome | None:
         """Return how the game ended, or None while it goes on."""

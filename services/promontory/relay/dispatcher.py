@@ -10,7 +10,8 @@ import structlog
 
 from promontory.eventlog.port import Backlog, Claimed, ClockSkew, EventLog, EventLogUnavailable, bucket_of
 from promontory.games.registry import entry_by_code
-from promontory.relay.domain import Ages, BotTurn, Task, kind_of, parse, task_of
+from promontory.relay.deadlines import Deadlines
+from promontory.relay.domain import Ages, BotTurn, ClockDue, Task, kind_of, parse, task_of
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import BrokerUnavailable, Publisher
 from promontory.runtime import clock, metrics
@@ -36,6 +37,13 @@ class Pace(msgspec.Struct, frozen=True):
     max_skew_seconds: float = 5.0
 
 
+class OwnChores(msgspec.Struct, frozen=True):
+    """What the relay does itself."""
+
+    fallbacks: Fallbacks
+    deadlines: Deadlines
+
+
 class Dispatcher:
     """Follows the feeds of `buckets` as a wake-up, and sweeps them all now and then, because the feed is only a hint.
 
@@ -45,9 +53,10 @@ class Dispatcher:
     """
 
     def __init__(
-        self, event_log: EventLog, publisher: Publisher, fallbacks: Fallbacks, *, buckets: Sequence[str], pace: Pace
+        self, event_log: EventLog, publisher: Publisher, chores: OwnChores, *, buckets: Sequence[str], pace: Pace
     ) -> None:
-        self._log, self._publisher, self._fallbacks = event_log, publisher, fallbacks
+        self._log, self._publisher = event_log, publisher
+        self._fallbacks, self._deadlines = chores.fallbacks, chores.deadlines
         self._buckets, self._pace = tuple(buckets), pace
         self._cursors: Mapping[str, str] = dict.fromkeys(buckets, "$")
         self._gauges = _Gauges(buckets, pace.lease_seconds)
@@ -60,15 +69,17 @@ class Dispatcher:
         while not stopping.is_set():
             if pause := await self._step():
                 await _wait(stopping, pause)
-        await self._fallbacks.finish()
+        await asyncio.gather(self._fallbacks.finish(), self._deadlines.finish())
 
     async def _step(self) -> float:
         """Wait for work and hand it out once; return for how many seconds to stay away after a failure."""
         try:
             await self._turn()
         except ClockSkew as error:
+            self._deadlines.hold()
             return _stay_away(SKEW_PAUSE_SECONDS, log.error, "clock_skewed", cause=str(error))
         except EventLogUnavailable as error:
+            self._deadlines.hold()
             return _stay_away(PAUSE_SECONDS, log.warning, "event_log_unavailable", cause=str(error))
         return 0.0
 
@@ -125,6 +136,8 @@ class Dispatcher:
             if obligation is None:
                 metrics.OBLIGATIONS.labels(kind=kind_of(None), outcome="ignored").inc()
                 log.error("obligation_unknown", obligation=each.name)
+            elif isinstance(obligation, ClockDue):
+                await self._deadlines.start(each.name, obligation)
             elif each.exhausted and isinstance(obligation, BotTurn):
                 await self._fallbacks.start(each.name, obligation)
             else:

@@ -26,7 +26,14 @@ class TallyDue(msgspec.Struct, frozen=True):
     match_id: str
 
 
-Obligation: TypeAlias = BotTurn | TallyDue
+class ClockDue(msgspec.Struct, frozen=True):
+    """A player's time may have run out."""
+
+    game: str
+    match_id: str
+
+
+Obligation: TypeAlias = BotTurn | TallyDue | ClockDue
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -51,6 +58,8 @@ def kind_of(obligation: Obligation | None) -> str:
             return "bot"
         case TallyDue():
             return "tally"
+        case ClockDue():
+            return "clock"
     return "unknown"
 
 
@@ -62,11 +71,14 @@ def parse(name: str) -> Obligation | None:
             return BotTurn(game, match_id, int(seat), int(since)) if game else None
         case ["tally", match_id]:
             return TallyDue(match_id)
+        case ["clock", match_id]:
+            game = _game_of(match_id)
+            return ClockDue(game, match_id) if game else None
     return None
 
 
-def task_of(obligation: Obligation, claimed: Claimed) -> Task:
-    """Return the task that meets `obligation`."""
+def task_of(obligation: BotTurn | TallyDue, claimed: Claimed) -> Task:
+    """Return the task that meets `obligation`; clocks are met without one."""
     match obligation:
         case BotTurn(game, match_id, seat, since):
             arguments = (game, match_id, seat, since)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import structlog
 
 from promontory.eventlog.port import EventLog, EventLogUnavailable, bucket_of
+from promontory.relay.chores import Chores
 from promontory.relay.domain import BotTurn
 from promontory.relay.ports import AutomaticPlay, GameUnavailable
 from promontory.runtime import metrics
 
 log = structlog.get_logger()
-
-AT_ONCE = 32
 
 
 class Fallbacks:
@@ -24,21 +21,15 @@ class Fallbacks:
 
     def __init__(self, event_log: EventLog, automatic: AutomaticPlay) -> None:
         self._log, self._automatic = event_log, automatic
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._chores = Chores()
 
     async def start(self, name: str, turn: BotTurn) -> None:
         """Start playing `turn`, the obligation `name`, unless that is under way; wait while many others are."""
-        if name in self._running:
-            return
-        while len(self._running) >= AT_ONCE:
-            await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.create_task(self._play(name, turn))
-        self._running[name] = task
-        task.add_done_callback(lambda _: self._running.pop(name))
+        await self._chores.start(name, lambda: self._play(name, turn))
 
     async def finish(self) -> None:
         """Wait until all that was started is done."""
-        await asyncio.gather(*self._running.values())
+        await self._chores.finish()
 
     async def _play(self, name: str, turn: BotTurn) -> None:
         outcome = "fallback_failed"

@@ -11,7 +11,8 @@ from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import Tuning, open_log
 from promontory.games.registry import UnknownGameError, entry
 from promontory.relay.celery_publisher import CeleryPublisher
-from promontory.relay.dispatcher import Dispatcher, Pace
+from promontory.relay.deadlines import Deadlines
+from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.rules_client import RulesClient
 from promontory.runtime import clock, server
@@ -47,7 +48,7 @@ async def _relay(event_log: EventLog, games: Mapping[str, str], settings: RelayS
     dispatcher = Dispatcher(
         event_log,
         publisher,
-        Fallbacks(event_log, rules),
+        OwnChores(Fallbacks(event_log, rules), Deadlines(rules, hold_seconds=settings.clock_hold_seconds)),
         buckets=[bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)],
         pace=_pace(settings),
     )

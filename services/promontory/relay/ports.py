@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from promontory.relay.domain import BotTurn, Task
+import msgspec
+
+from promontory.relay.domain import BotTurn, ClockDue, Task
 
 
 class BrokerUnavailable(Exception):
@@ -34,3 +36,17 @@ class AutomaticPlay(Protocol):
 
         Raises `GameUnavailable` if that could not be found out.
         """
+
+
+class Enforced(msgspec.Struct, frozen=True):
+    """Whether time ran out in a match and that was recorded now, and how long until its next deadline, if any."""
+
+    recorded: bool
+    due_in_seconds: float | None
+
+
+class Clockwork(Protocol):
+    """Enforces the clocks of matches."""
+
+    async def enforce(self, due: ClockDue) -> Enforced:
+        """Record that time ran out, if it did. Raises `GameUnavailable` if that could not be found out."""

@@ -1,4 +1,4 @@
-"""Who may do what in a match: the seat's player, for a house bot's seat a service that plays for the house."""
+"""Who may do what in a match: the seat's player, and for a seat that the house plays a service."""
 
 from __future__ import annotations
 
@@ -18,16 +18,56 @@ def seat_of(match: Match, seat: Seat) -> SeatSetup:
 
 
 def require_seat(match: Match, seat: Seat, caller: Caller) -> None:
-    """Raise the refusal that keeps `caller` from seeing and acting as `seat`, if there is one.
+    """Raise the refusal that keeps `caller` from looking from `seat`, if there is one.
 
     It is `SEAT_OUT_OF_RANGE`, `SEAT_NOT_YOURS` or `SCOPE_MISSING`.
     """
     setup = seat_of(match, seat)
-    is_holder = caller.service if setup.is_house_bot else not caller.service and caller.subject == setup.player_id
-    if not is_holder:
-        text = f"seat {seat} belongs to another player"
-        raise Refusal(Kind.NOT_ALLOWED, "SEAT_NOT_YOURS", text, metadata={"seat": seat})
-    caller.require(Scope.PLAY_FOR_THE_HOUSE if setup.is_house_bot else Scope.PLAY)
+    if caller.service:
+        if not match.house_policy(seat):
+            raise _not_yours(seat)
+        caller.require(Scope.PLAY_FOR_THE_HOUSE)
+        return
+    _require_player(setup, seat, caller)
+
+
+def require_player(match: Match, seat: Seat, caller: Caller) -> None:
+    """Raise the refusal that keeps `caller` from acting for `seat` as its player, if there is one, as `require_seat`.
+
+    It is also `SEAT_LEFT` if the player has left, so that the house plays on.
+    """
+    _require_player(seat_of(match, seat), seat, caller)
+    leaver = match.conduct.leaver(seat)
+    if leaver is not None and leaver.policy and not match.is_closed:
+        text = f"the player of seat {seat} has left the match"
+        raise Refusal(Kind.FORBIDDEN_NOW, "SEAT_LEFT", text, metadata={"seat": seat, "cause": leaver.cause.value})
+
+
+def require_in_time(match: Match, seat: Seat, expected_version: int | None) -> None:
+    """Raise the refusal `TIME_UP` if time ran out for the turn of `seat` that is meant by `expected_version`."""
+    clock = match.conduct.clocks[seat]
+    is_for_earlier = expected_version is not None and expected_version < clock.timeout_version
+    is_gone = match.is_closed or seat not in match.to_act or bool(match.conduct.stand_in(seat))
+    if not clock.timeout_version or not (is_for_earlier or is_gone):
+        return
+    result = "forfeit" if match.conduct.leaver(seat) else "default_move"
+    if match.result is not None:
+        result = match.result.reason.value
+    text = f"the time of seat {seat} ran out at version {clock.timeout_version}: {result}"
+    metadata: dict[str, str | int] = {"seat": seat, "timeoutVersion": clock.timeout_version, "result": result}
+    raise Refusal(Kind.FORBIDDEN_NOW, "TIME_UP", text, metadata={**metadata, "currentVersion": match.version})
+
+
+def _require_player(setup: SeatSetup, seat: Seat, caller: Caller) -> None:
+    if setup.is_house_bot or caller.service or caller.subject != setup.player_id:
+        raise _not_yours(seat)
+    caller.require(Scope.PLAY)
+
+
+def _not_yours(seat: Seat) -> Refusal:
+    return Refusal(
+        Kind.NOT_ALLOWED, "SEAT_NOT_YOURS", f"seat {seat} belongs to another player", metadata={"seat": seat}
+    )
 
 
 def require_audience(match: Match, seat: Seat | None, caller: Caller) -> None:
@@ -36,8 +76,9 @@ def require_audience(match: Match, seat: Seat | None, caller: Caller) -> None:
         require_seat(match, seat, caller)
 
 
-def require_house_bot(match: Match, seat: Seat) -> None:
+def require_house_played(match: Match, seat: Seat) -> None:
     """Raise the refusal `NOT_A_HOUSE_BOT` unless the house plays `seat`, or `SEAT_OUT_OF_RANGE`."""
-    if not seat_of(match, seat).is_house_bot:
+    seat_of(match, seat)
+    if not match.house_policy(seat):
         text = f"seat {seat} is not played by the house"
         raise Refusal(Kind.FORBIDDEN_NOW, "NOT_A_HOUSE_BOT", text, metadata={"seat": seat})

@@ -17,8 +17,9 @@ from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.games import registry
 from promontory.games.kernel import Rejected, Seat
 from promontory.games.registry import AnyGame
-from promontory.rules import records
-from promontory.rules.domain import CommitMeta, Happening, Match, begin, judge
+from promontory.rules import arbiter, records
+from promontory.rules.conduct import Act, Enforce
+from promontory.rules.domain import CommitMeta, Decision, Match, Moment, begin
 from promontory.rules.draws import draws_of
 from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
@@ -251,32 +252,48 @@ class _Referee:
         """Return `match` after `commit`, or raise what the commit should have been."""
         try:
             meta = records.decode_meta(commit.meta)
-            happened = self._happened(match, commit, meta)
+            decision = self._decision(match, commit, meta)
         except Rejected as rejected:
             raise _Wrong(commit.version, f"the rules refuse its command: {rejected}") from rejected
         except (Undecodable, DecodeError, ValueError) as error:
             raise _Wrong(commit.version, str(error)) from error
-        intent = Intent(commit.command_id, "", actor=meta.actor, commands=meta.commands)
-        draft = self._ledger.draft(match, happened, intent, reveal=lambda: self._seed, now_ms=meta.recorded_at_ms)
+        intent = Intent(commit.command_id, "", actor=meta.actor, commands=meta.commands, act=meta.act)
+        draft = self._ledger.draft(match, decision, intent, reveal=lambda: self._seed, now_ms=meta.recorded_at_ms)
         if draft.proposed.events != commit.events:
             raise _Wrong(commit.version, "its events are not what the rules make of its commands")
         if draft.proposed.meta != commit.meta:
             raise _Wrong(commit.version, "its meta does not fit the state after it, or is not in the canonical form")
         return draft.committed(commit.head).match
 
-    def _happened(self, match: Match, commit: Commit, meta: CommitMeta) -> tuple[Happening, ...]:
+    def _decision(self, match: Match, commit: Commit, meta: CommitMeta) -> Decision:
         if match.version == 0:
             _require(commit.command_id == CREATE and meta.actor is None and not meta.commands, "it is no creation")
-            return begin(self._game, match.setup, self._draws)
+            return Decision(begin(self._game, match.setup, self._draws))
+        _require(meta.recorded_at_ms >= match.updated_at_ms, "it is recorded before the commit that it follows")
+        moment = Moment(self._game, match, self._draws, meta.recorded_at_ms)
+        if meta.act is not None:
+            return self._acted(moment, commit, meta, meta.act)
         seat = -1 if meta.actor is None else meta.actor
         _require(0 <= seat < len(match.setup.seats) and bool(meta.commands), "it names no seat, or no command")
         commands = tuple(self._codec.decode_command(self._command_type.FromString(raw), seat) for raw in meta.commands)
         self._check_origin(match, commit, commands, seat=seat)
-        return judge(self._game, match.state, commands, self._draws)
+        return arbiter.submitted(moment, seat, commands)
+
+    def _acted(self, moment: Moment, commit: Commit, meta: CommitMeta, act: Act) -> Decision:
+        _require(not meta.commands, "it holds commands beside an act")
+        if isinstance(act, Enforce):
+            _require(meta.actor is None and commit.command_id.startswith("clock:"), "its command id is not the clock's")
+            _require(bool(arbiter.due(moment.match, moment.now_ms)), "no time had run out")
+            return arbiter.acted(moment, None, act)
+        seat = -1 if meta.actor is None else meta.actor
+        _require(0 <= seat < len(moment.match.setup.seats), "it names no seat")
+        _require(commit.command_id.startswith(f"{seat}:"), "its command id is not one of its seat")
+        _require(not moment.match.house_policy(seat), "the house does it for a player")
+        return arbiter.acted(moment, seat, act)
 
     def _check_origin(self, match: Match, commit: Commit, commands: tuple[Any, ...], *, seat: Seat) -> None:
         if commit.command_id.startswith(f"auto:{seat}:"):
-            _require(match.setup.seats[seat].is_house_bot, "it plays automatically for a player")
+            _require(bool(match.house_policy(seat)), "it plays automatically for a player")
             _require(seat in match.to_act, "it plays automatically for a seat that is not to act")
             _require(commands == (self._game.automatic(match.state, seat),), "its command is not the automatic one")
         else:

@@ -8,11 +8,23 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from promontory.eventlog.obligations import bot_turn_name, tally_name
+from promontory.eventlog.obligations import bot_turn_name, clock_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
+from promontory.rules.clocks import TimeControl, next_end_ms, ticked
+from promontory.rules.conduct import (
+    Act,
+    Conduct,
+    ConductEvent,
+    Ending,
+    Leaver,
+    SeatLeft,
+    after_move,
+    evolve,
+)
 
 FOLLOW_UP_MS = 3000
 """When a house bot's own next command is handed out, because its task, which normally goes on by itself, did not."""
@@ -49,13 +61,22 @@ class SeatSetup(msgspec.Struct, frozen=True):
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What a match is created from."""
+    """What a match is created from.
+
+    `stand_in_policy` takes over the seat of a player who leaves while two others stay; empty leaves it to the game's
+    rules. A player may be gone for `abandon_after_ms` before the match can be claimed, 0: for ever. Spectators see the
+    open match `spectator_delay` commits later.
+    """
 
     seats: tuple[SeatSetup, ...]
     pool: str = ""
     rated: bool = False
     draw_start: bool = False
     variant: str = ""
+    time_control: TimeControl | None = None
+    stand_in_policy: str = ""
+    abandon_after_ms: int = 0
+    spectator_delay: int = 0
 
     @property
     def entropies(self) -> tuple[bytes, ...]:
@@ -63,19 +84,32 @@ class Setup(msgspec.Struct, frozen=True):
         return tuple(seat.client_entropy for seat in self.seats)
 
 
-class Result(msgspec.Struct, frozen=True):
-    """How a match was closed; places from 1 and scores in the order of seats."""
+class CloseReason(StrEnum):
+    """Why a match was closed."""
 
-    resigned: bool
-    places: tuple[int, ...]
-    scores: tuple[int, ...]
+    PLAYED_OUT = "played_out"
+    RESIGNED = "resigned"
+    TIMED_OUT = "timed_out"
+    ABANDONED = "abandoned"
+    ABORTED = "aborted"
+    DRAWN = "drawn"
+    CANCELLED = "cancelled"
+
+
+class Result(msgspec.Struct, frozen=True):
+    """How a match was closed; places from 1 and scores in the order of seats, none if it has no result."""
+
+    reason: CloseReason
+    places: tuple[int, ...] = ()
+    scores: tuple[int, ...] = ()
 
 
 class Match(msgspec.Struct, frozen=True):
     """A match at the version of `position`; times in ms since the epoch.
 
-    `state` is the game's own. `repeated` counts for each seat its last commits that brought the game no further, and is
-    empty before any seat has acted. `result` and `server_seed` are set by the closing commit, and only by it.
+    `state` is the game's own, `conduct` what stands beside it. `repeated` counts for each seat its last commits that
+    brought the game no further, and is empty before any seat has acted. `result` and `server_seed` are set by the
+    closing commit, and only by it.
     """
 
     match_id: str
@@ -88,6 +122,7 @@ class Match(msgspec.Struct, frozen=True):
     position: Position
     awaiting: Awaiting
     state: Any
+    conduct: Conduct
     created_at_ms: int
     updated_at_ms: int
     repeated: tuple[int, ...] = ()
@@ -109,17 +144,27 @@ class Match(msgspec.Struct, frozen=True):
         """The seats that may act, ascending."""
         return tuple(seat for seat, since in enumerate(self.awaiting) if since is not None)
 
+    def house_policy(self, seat: Seat) -> str:
+        """Return the policy by which the house plays `seat` at present, or an empty text while its player does."""
+        return self.setup.seats[seat].bot_policy or self.conduct.stand_in(seat)
+
+    @property
+    def stayers(self) -> tuple[Seat, ...]:
+        """The seats that nobody has left, ascending; house bots never leave."""
+        return tuple(seat for seat in range(len(self.setup.seats)) if self.conduct.leaver(seat) is None)
+
 
 class CommitMeta(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the service notes beside a commit's events.
 
-    `commands` are the accepted commands, encoded as the game's `Command`, so that an audit can judge them again;
-    `actor` is the seat that gave them. `state_hash` is set every `HASHED_EVERY` commits.
+    `commands` are the accepted commands, encoded as the game's `Command`, so that an audit can judge them again, or
+    `act` is what was done instead; `actor` is the seat that did it. `state_hash` is set every `HASHED_EVERY` commits.
     """
 
     recorded_at_ms: int
     actor: Seat | None = None
     commands: tuple[bytes, ...] = ()
+    act: Act | None = None
     state_hash: str = ""
 
 
@@ -130,14 +175,36 @@ class Happening(msgspec.Struct, frozen=True):
     state: Any
 
 
+class Decision(msgspec.Struct, frozen=True):
+    """What a commit is to record: what happens beside the game, and then in the game.
+
+    `commands` are those of the game that were chosen for the actor, `act` what was done that is no command.
+    """
+
+    happened: tuple[Happening, ...] = ()
+    conduct: tuple[ConductEvent, ...] = ()
+    commands: tuple[Any, ...] = ()
+    act: Act | None = None
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A match as it stands when something is decided, and what that needs: its rules, its draws, and the time in ms."""
+
+    game: AnyGame
+    match: Match
+    draws: Draws
+    now_ms: int
+
+
 class Step(msgspec.Struct):
-    """One commit: the match after it, and the game's events in it.
+    """One commit: the match after it, the game's events in it, and before those what happened beside the game.
 
     `told` keeps what was already made of it for an audience (a seat, or None for spectators).
     """
 
     match: Match
     happened: tuple[Happening, ...]
+    conduct: tuple[ConductEvent, ...] = ()
     told: dict[Seat | None, Any] = msgspec.field(default_factory=dict)
 
     @property
@@ -215,9 +282,58 @@ def happenings(game: AnyGame, state: Any, events: Collection[Any]) -> tuple[Happ
     return tuple(happened)
 
 
-def result_of(outcome: Outcome) -> Result:
-    """Return what is recorded of a game's outcome."""
-    return Result(outcome.resigned, outcome.places, outcome.scores)
+def conduct_after(
+    match: Match, game: AnyGame, decision: Decision, *, actor: Seat | None, now_ms: int
+) -> tuple[Conduct, Result | None]:
+    """Return where `match` stands beside the game after a commit at `now_ms`, and its result if that closes it."""
+    conduct, control = match.conduct, match.setup.time_control
+    for event in decision.conduct:
+        conduct = evolve(conduct, event, control, version=match.version + 1)
+    state = decision.happened[-1].state if decision.happened else match.state
+    if actor is not None and decision.happened and not _leaves(decision, actor) and not match.house_policy(actor):
+        conduct = after_move(conduct, actor)
+    result = _result(replace(match, state=state, conduct=conduct), game)
+    to_act = () if result else game.to_act(state)
+    is_new_period = match.version == 0 or game.period(state) != game.period(match.state)
+    stand_ins = () if is_new_period else tuple(each for each in conduct.stand_ins if each[0] in to_act)
+    after = replace(match, conduct=replace(conduct, stand_ins=stand_ins))
+    owing = [seat for seat in to_act if not after.house_policy(seat)]
+    clocks = ticked(control, after.conduct.clocks, owing, is_new_period=is_new_period, now_ms=now_ms)
+    return replace(after.conduct, clocks=clocks), result
+
+
+def _leaves(decision: Decision, seat: Seat) -> bool:
+    return any(isinstance(event, SeatLeft) and event.seat == seat for event in decision.conduct)
+
+
+def _result(match: Match, game: AnyGame) -> Result | None:
+    """Return how `match` is closed as it now stands, or None while it goes on."""
+    if match.conduct.aborted:
+        return Result(CloseReason.ABORTED)
+    outcome, leavers = game.outcome(match.state), match.conduct.leavers
+    if outcome is not None:
+        return Result(_reason(outcome, leavers), placed(outcome.places, leavers), outcome.scores)
+    players = [seat for seat in match.stayers if not match.setup.seats[seat].is_house_bot]
+    match match.conduct.agreed(players):
+        case Ending.DRAW:
+            places = placed((1,) * len(match.setup.seats), leavers)
+            return Result(CloseReason.DRAWN, places, game.scores(match.state))
+        case Ending.CANCEL:
+            return Result(CloseReason.CANCELLED)
+    return None
+
+
+def _reason(outcome: Outcome, leavers: Sequence[Leaver]) -> CloseReason:
+    if not outcome.resigned:
+        return CloseReason.PLAYED_OUT
+    return CloseReason(leavers[-1].cause.value) if leavers else CloseReason.RESIGNED
+
+
+def placed(places: tuple[int, ...], leavers: Sequence[Leaver]) -> tuple[int, ...]:
+    """Return `places`, from 1 in the order of seats, with all `leavers` behind those who stayed, the first one last."""
+    left = {leaver.seat: order for order, leaver in enumerate(leavers)}
+    keys = [(1, -left[seat]) if seat in left else (0, place) for seat, place in enumerate(places)]
+    return tuple(1 + sum(other < key for other in keys) for key in keys)
 
 
 def awaiting_after(before: Awaiting, to_act: Collection[Seat], *, version: int, actor: Seat | None) -> Awaiting:
@@ -244,19 +360,33 @@ def nobody(seats: int) -> Awaiting:
     return (None,) * seats
 
 
-def obligations(before: Awaiting, after: Match, *, follow_up: Seat | None) -> Mapping[str, int | None]:
+def obligations(before: Match, after: Match, *, follow_up: Seat | None) -> Mapping[str, int | None]:
     """Return what a commit obliges the platform to do, or no longer does: names to delays in ms, None clears.
 
-    A house bot's turn is due at once, but that of the seat `follow_up`, whose task goes on by itself, only later.
+    A house-played turn is due at once, but that of the seat `follow_up`, whose task goes on by itself, only later.
     """
     due: dict[str, int | None] = {}
-    for seat, setup in enumerate(after.setup.seats):
-        old, new = before[seat], after.awaiting[seat]
-        if setup.is_house_bot and old != new:
+    for seat in range(len(after.setup.seats)):
+        old, new = _house_turn(before, seat), _house_turn(after, seat)
+        if old != new:
             if old is not None:
                 due[bot_turn_name(after.match_id, seat, old)] = None
             if new is not None:
                 due[bot_turn_name(after.match_id, seat, new)] = FOLLOW_UP_MS if seat == follow_up else 0
-    if after.is_closed and after.setup.rated:
+    due |= _clock_due(before, after)
+    if after.result is not None and after.result.places and after.setup.rated:
         due[tally_name(after.match_id)] = 0
     return due
+
+
+def _house_turn(match: Match, seat: Seat) -> int | None:
+    """Return the version since which the house is to act for `seat`, or None."""
+    return match.awaiting[seat] if match.house_policy(seat) else None
+
+
+def _clock_due(before: Match, after: Match) -> Mapping[str, int | None]:
+    control = after.setup.time_control
+    old, new = next_end_ms(control, before.conduct.clocks), next_end_ms(control, after.conduct.clocks)
+    if old == new:
+        return {}
+    return {clock_name(after.match_id): None if new is None else max(0, new - after.updated_at_ms)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,20 +15,21 @@ from promontory.eventlog.port import START, Commit, LogCorrupt, Position, Propos
 from promontory.games import fairness
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
-from promontory.rules import records
+from promontory.rules import clocks, records
+from promontory.rules.conduct import Act, Conduct, ConductEvent, TurnTimedOut
 from promontory.rules.domain import (
     HASHED_EVERY,
     CommitMeta,
-    Happening,
+    Decision,
     Match,
     Setup,
     Step,
     awaiting_after,
+    conduct_after,
     happenings,
     nobody,
     obligations,
     repeated_after,
-    result_of,
 )
 from promontory.rules.ruleset import Ruleset
 
@@ -39,12 +41,16 @@ Reveal = Callable[[], bytes]
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """Who wants a commit and under which name; `follow_up` if the actor's task goes on by itself after it."""
+    """Who wants a commit, by which commands or act, and under which name.
+
+    `follow_up` if the actor's task goes on by itself after it.
+    """
 
     command_id: str
     fingerprint: str
     actor: Seat | None = None
     commands: tuple[bytes, ...] = ()
+    act: Act | None = None
     follow_up: bool = False
 
 
@@ -57,7 +63,7 @@ class Draft(msgspec.Struct, frozen=True):
     def committed(self, head: bytes) -> Step:
         """Return the step, now that the log's head is `head`."""
         position = Position(self.step.version, head)
-        return Step(replace(self.step.match, position=position), self.step.happened)
+        return Step(replace(self.step.match, position=position), self.step.happened, self.step.conduct)
 
 
 class Seed(msgspec.Struct, frozen=True):
@@ -80,9 +86,15 @@ def new_match(game: AnyGame, match_id: str, setup: Setup, *, seed: Seed, now_ms:
         position=START,
         awaiting=nobody(len(setup.seats)),
         state=game.initial(len(setup.seats)),
+        conduct=unbegun(setup),
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )
+
+
+def unbegun(setup: Setup) -> Conduct:
+    """Return where a match stands beside the game before its first commit."""
+    return Conduct(clocks.wound(setup.time_control, len(setup.seats)))
 
 
 class Ledger:
@@ -100,27 +112,27 @@ class Ledger:
         """Return `commands` as they are stored and fingerprinted."""
         return tuple(canonical(self._codec.encode_command(command)) for command in commands)
 
-    def draft(
-        self, match: Match, happened: tuple[Happening, ...], intent: Intent, *, reveal: Reveal, now_ms: int
-    ) -> Draft:
-        """Return the commit that records `happened`; once the game is over, it publishes the seed `reveal` returns."""
-        after = self._after(match, happened, actor=intent.actor, now_ms=now_ms)
+    def draft(self, match: Match, decision: Decision, intent: Intent, *, reveal: Reveal, now_ms: int) -> Draft:
+        """Return the commit that records `decision`; once the match is over, it publishes the seed `reveal` returns."""
+        after = self._after(match, decision, actor=intent.actor, now_ms=now_ms)
         if after.is_closed:
             after = replace(after, server_seed=reveal())
         meta = self._meta(after, intent)
         follow_up = intent.actor if intent.follow_up else None
         proposed = Proposed(
-            events=self._stored(match, happened, after),
+            events=self._stored(match, decision, after),
             command_id=intent.command_id,
             fingerprint=intent.fingerprint,
             meta=records.encode_meta(meta),
             closes=after.is_closed,
-            due=obligations(match.awaiting, after, follow_up=follow_up),
+            due=obligations(match, after, follow_up=follow_up),
+            recorded_at_ms=now_ms,
         )
-        return Draft(proposed, Step(after, happened))
+        return Draft(proposed, Step(after, decision.happened, decision.conduct))
 
-    def _stored(self, match: Match, happened: Sequence[Happening], after: Match) -> tuple[StoredEvent, ...]:
-        stored = records.store_events(self._codec, [each.event for each in happened])
+    def _stored(self, match: Match, decision: Decision, after: Match) -> tuple[StoredEvent, ...]:
+        beside = tuple(records.store_conduct(event) for event in decision.conduct)
+        stored = (*beside, *records.store_events(self._codec, [each.event for each in decision.happened]))
         if match.version == 0:
             stored = (records.store_created(_created(match)), *stored)
         if after.result is not None:
@@ -133,21 +145,25 @@ class Ledger:
             recorded_at_ms=after.updated_at_ms,
             actor=intent.actor,
             commands=intent.commands,
+            act=intent.act,
             state_hash=records.state_hash(after.state) if is_hashed else "",
         )
 
-    def _after(self, match: Match, happened: Sequence[Happening], *, actor: Seat | None, now_ms: int) -> Match:
+    def _after(self, match: Match, decision: Decision, *, actor: Seat | None, now_ms: int) -> Match:
         """Return `match` after one more commit, at a position whose head is not known yet."""
-        game, state, version = self.game_of(match), happened[-1].state, match.version + 1
-        outcome = game.outcome(state)
+        game, version, happened = self.game_of(match), match.version + 1, decision.happened
+        state = happened[-1].state if happened else match.state
+        conduct, result = conduct_after(match, game, decision, actor=actor, now_ms=now_ms)
+        to_act = game.to_act(state) if result is None else ()
         return replace(
             match,
             position=Position(version),
-            awaiting=awaiting_after(match.awaiting, game.to_act(state), version=version, actor=actor),
+            awaiting=awaiting_after(match.awaiting, to_act, version=version, actor=actor if happened else None),
             state=state,
+            conduct=conduct,
             updated_at_ms=now_ms,
             repeated=repeated_after(match, game, happened, actor=actor),
-            result=None if outcome is None else result_of(outcome),
+            result=result,
         )
 
     def step(self, match_id: str, match: Match | None, commit: Commit) -> Step:
@@ -166,13 +182,13 @@ class Ledger:
         if match is None:
             match, stored = self._opened(match_id, commit, meta), stored[1:]
         closing = stored[-1] if stored and stored[-1].type == records.MATCH_CLOSED else None
-        happened = self._happened(match, stored[:-1] if closing else stored)
-        after = self._after(match, happened, actor=meta.actor, now_ms=meta.recorded_at_ms)
+        decision = self._decision(match, stored[:-1] if closing else stored)
+        after = self._after(match, decision, actor=meta.actor, now_ms=meta.recorded_at_ms)
         after = replace(after, position=commit.position)
         after = self._closed(after, closing)
         if meta.state_hash and meta.state_hash != records.state_hash(after.state):
             raise Undecodable("meta", "the state's hash is another one")
-        return Step(after, happened)
+        return Step(after, decision.happened, decision.conduct)
 
     def _opened(self, match_id: str, commit: Commit, meta: CommitMeta) -> Match:
         created = records.restore_created(commit.events[0])
@@ -186,15 +202,26 @@ class Ledger:
             position=START,
             awaiting=nobody(len(created.setup.seats)),
             state=game.initial(len(created.setup.seats)),
+            conduct=unbegun(created.setup),
             created_at_ms=meta.recorded_at_ms,
             updated_at_ms=meta.recorded_at_ms,
         )
 
-    def _happened(self, match: Match, stored: Sequence[StoredEvent]) -> tuple[Happening, ...]:
+    def _decision(self, match: Match, stored: Sequence[StoredEvent]) -> Decision:
         if not stored:
-            raise Undecodable("events", "hold none of the game's")
-        events: tuple[Any, ...] = records.restore_events(self._codec, stored)
-        return happenings(self.game_of(match), match.state, events)
+            raise Undecodable("events", "hold nothing that happened")
+        beside = tuple(itertools.takewhile(records.is_conduct, stored))
+        events: tuple[Any, ...] = records.restore_events(self._codec, stored[len(beside) :])
+        happened = happenings(self.game_of(match), match.state, events)
+        return Decision(happened, tuple(self._conduct_event(match, event) for event in beside))
+
+    def _conduct_event(self, match: Match, stored: StoredEvent) -> ConductEvent:
+        event = records.restore_conduct(stored)
+        if not 0 <= event.seat < len(match.setup.seats):
+            raise Undecodable("seat", "does not exist")
+        if isinstance(event, TurnTimedOut) and match.setup.time_control is None:
+            raise Undecodable(stored.type, "stands in a match without a clock")
+        return event
 
     def _closed(self, after: Match, closing: StoredEvent | None) -> Match:
         if closing is None:

@@ -8,9 +8,13 @@ from promontory.bots.registry import policy_names
 from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import open_log
 from promontory.games import fairness, registry
+from promontory.rules.arbitration import Arbitration
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
-from promontory.rules.ports import DrawSeed
+from promontory.rules.ports import DrawSeed, Presence
+from promontory.rules.presence import LocalPresence
+from promontory.rules.redis_presence import open_presence
+from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import load_seals
 from promontory.rules.servicer import RulesServicer
@@ -36,7 +40,8 @@ async def main(game_name: str, settings: RulesSettings) -> None:
     ruleset = load_ruleset(game_name, data_files(game_name, settings.data_files))
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
-        await serve(compose(ruleset, log, settings), settings)
+        async with open_presence(settings.redis_url, clock=clock.now_ms) as presence:
+            await serve(compose(ruleset, log, settings, presence=presence), settings)
 
 
 def data_files(game_name: str, setting: str) -> list[bytes]:
@@ -59,16 +64,26 @@ def draw_seed() -> bytes:
     return secrets.token_bytes(fairness.SEED_BYTES)
 
 
-def compose(ruleset: Ruleset, log: EventLog, settings: RulesSettings, *, seed: DrawSeed = draw_seed) -> Service:
-    """Return the service of `ruleset`'s game on `log`."""
+def compose(
+    ruleset: Ruleset,
+    log: EventLog,
+    settings: RulesSettings,
+    *,
+    seed: DrawSeed = draw_seed,
+    presence: Presence | None = None,
+) -> Service:
+    """Return the service of `ruleset`'s game on `log`; this process alone knows who is there unless `presence` does."""
+    presence = presence or LocalPresence(clock.now_ms)
     game, ledger = ruleset.game, Ledger(ruleset)
     matches = Matches(log, ledger, game=game.name, cached=settings.cached_matches)
-    environment = Environment(
-        load_seals(settings.seal_key_file), seed, frozenset(policy_names(game.name)), settings.buckets
-    )
+    seals = load_seals(settings.seal_key_file)
+    environment = Environment(seals, seed, frozenset(policy_names(game.name)), settings.buckets, presence)
     pace = Pace(settings.heartbeat_seconds, settings.max_stream_seconds)
-    hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace)
-    servicer = RulesServicer(ruleset, Referee(ruleset, ledger, matches, environment), hub)
+    tokens = ResumeTokens(seals.derived_key("resume tokens"))
+    hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace, tokens=tokens)
+    referee = Referee(ruleset, ledger, matches, environment)
+    arbitration = Arbitration(ledger, matches, seals=seals, presence=presence)
+    servicer = RulesServicer(ruleset, referee, arbitration, hub)
     return Service(
         servicers=[(ruleset.codec.service, servicer)],
         beside=[hub.follow_feed(), hub.sweep(), Survey(log, ruleset, every_seconds=settings.survey_seconds).run()],

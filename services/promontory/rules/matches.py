@@ -22,7 +22,11 @@ from promontory.rules.ledger import Draft, Ledger
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal
 
-Listener = Callable[[Step], None]
+Listener = Callable[[Match, Step], None]
+"""Told the match before a step, and the step."""
+
+READ_AT_ONCE = 64
+"""How many commits are held while a match is folded to an earlier version."""
 
 _OUTCOMES: dict[type[Exception], str] = {
     VersionConflict: "conflict",
@@ -74,12 +78,26 @@ class Matches:
         steps = await self._steps(match_id, match)
         return steps[-1].match if steps else match
 
-    async def following(self, match: Match) -> Sequence[Step]:
-        """Return the steps after `match`, oldest first."""
-        steps = await self._steps(match.match_id, match)
+    async def following(self, match: Match, *, limit: int | None = None) -> Sequence[Step]:
+        """Return the steps after `match`, oldest first, at most `limit`."""
+        steps = await self._steps(match.match_id, match, limit=limit)
         if steps:
             self._keep(steps[-1].match)
         return steps
+
+    async def at(self, match_id: str, version: int, *, start: Match | None = None) -> Match:
+        """Return the match as it was at `version`, folded on from `start` if given, without holding all its steps.
+
+        Raises `LogCorrupt` if there is no such version.
+        """
+        match = start
+        while match is None or match.version < version:
+            missing = version if match is None else version - match.version
+            steps = await self._steps(match_id, match, limit=min(missing, READ_AT_ONCE))
+            if not steps:
+                raise LogCorrupt(match_id, version, "the stream ends before it")
+            match = steps[-1].match
+        return match
 
     async def history(self, match_id: str, *, last: int) -> Sequence[Step]:
         """Return the steps from the first to version `last`, or fewer if there are no more."""
@@ -119,7 +137,7 @@ class Matches:
         self._count(step.match)
         self._keep(step.match)
         for listener in self._listeners:
-            listener(step)
+            listener(match, step)
         return step
 
     def _count_failure(self, error: Exception) -> None:
@@ -131,8 +149,7 @@ class Matches:
         if match.version == 1:
             metrics.MATCHES_CREATED.labels(game=self._game).inc()
         if match.result is not None:
-            reason = "resigned" if match.result.resigned else "played_out"
-            metrics.MATCHES_CLOSED.labels(game=self._game, reason=reason).inc()
+            metrics.MATCHES_CLOSED.labels(game=self._game, reason=match.result.reason.value).inc()
 
     def _keep(self, match: Match) -> None:
         cached = self._folds.get(match.match_id)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
+
+from promontory.games.kernel import Seat
 
 DrawSeed = Callable[[], bytes]
 """Returns a fresh server seed of 32 bytes from a source nobody can foresee."""
@@ -11,6 +13,16 @@ DrawSeed = Callable[[], bytes]
 
 class SealBroken(Exception):
     """The seal key does not open a sealed seed: another key made it, or it belongs to another match."""
+
+
+class Presence(Protocol):
+    """Knows when players were last there: with a stream, or with a call. What it knows may be lost without harm."""
+
+    def seen(self, match_id: str, seat: Seat) -> None:
+        """Note that the player of `seat` is there now."""
+
+    async def last_seen(self, match_id: str) -> Mapping[Seat, int]:
+        """Return when the players of seats were last there, in ms since the epoch; those never seen are left out."""
 
 
 class Seals(Protocol):

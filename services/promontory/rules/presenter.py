@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from promontory.api.match.v1 import match_pb2, stream_pb2
-from promontory.codec.times import timestamp
+from promontory.codec.times import duration, timestamp
 from promontory.games.fairness import SCHEME
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
-from promontory.rules.domain import Happening, Match, SeatSetup, Step
-from promontory.rules.records import KIND_NUMBERS, outcome_message
+from promontory.rules.conduct import Ending, LeaveCause
+from promontory.rules.domain import Happening, Match, Step
+from promontory.rules.records import KIND_NUMBERS, conduct_message, outcome_message, time_control_message
+from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.watch import End, EndReason, Quiet, Snapshot, Update
 from promontory.runtime import clock
@@ -22,18 +24,22 @@ _END_REASONS = {
     EndReason.MAX_AGE: stream_pb2.STREAM_END_REASON_MAX_AGE,
     EndReason.SLOW_READER: stream_pb2.STREAM_END_REASON_SLOW_READER,
 }
+ENDING_NUMBERS = {ending: match_pb2.Ending.Value(f"ENDING_{ending.name}") for ending in Ending}
+_LEAVE_CAUSES = {cause: match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}") for cause in LeaveCause}
 
 
 class Presenter:
     """Makes messages of the game's package. An audience is a seat, or None for spectators."""
 
-    def __init__(self, ruleset: Ruleset) -> None:
-        self._ruleset, self._codec = ruleset, ruleset.codec
+    def __init__(self, ruleset: Ruleset, tokens: ResumeTokens | None = None) -> None:
+        """Without `tokens`, what streams tell bears none to resume by."""
+        self._ruleset, self._codec, self._tokens = ruleset, ruleset.codec, tokens
         self._pb: Any = ruleset.codec.messages
 
     def match(self, match: Match) -> match_pb2.Match:
         """Return what everybody may know of `match`."""
         state = match_pb2.MATCH_STATE_CLOSED if match.is_closed else match_pb2.MATCH_STATE_OPEN
+        control = match.setup.time_control
         return match_pb2.Match(
             match_id=match.match_id,
             game=match.game,
@@ -41,7 +47,7 @@ class Presenter:
             data_hash=match.data_hash,
             pool=match.setup.pool,
             rated=match.setup.rated,
-            seats=[_seat(number, seat) for number, seat in enumerate(match.setup.seats)],
+            seats=[_seat(match, seat) for seat in range(len(match.setup.seats))],
             state=state,
             version=match.version,
             seats_to_act=match.to_act,
@@ -50,6 +56,15 @@ class Presenter:
             create_time=timestamp(match.created_at_ms),
             update_time=timestamp(match.updated_at_ms),
             variant=match.setup.variant or self._game(match).variants[0],
+            time_control=None if control is None else time_control_message(control),
+            clocks=clocks_of(match, match.updated_at_ms),
+            offers=[
+                match_pb2.EndingOffer(ending=ENDING_NUMBERS[offer.ending], seats=offer.seats)
+                for offer in match.conduct.offers
+            ],
+            abandon_after=duration(match.setup.abandon_after_ms) if match.setup.abandon_after_ms else None,
+            spectator_delay=match.setup.spectator_delay,
+            stand_in_policy=match.setup.stand_in_policy,
         )
 
     def view(self, match: Match, audience: Seat | None) -> Any:
@@ -72,23 +87,48 @@ class Presenter:
             if full
             else self.events(step.match, step.happened, audience)
         )
-        return self._pb.Commit(version=step.version, record_time=timestamp(step.match.updated_at_ms), events=events)
+        return self._pb.Commit(
+            version=step.version,
+            record_time=timestamp(step.match.updated_at_ms),
+            events=events,
+            match_events=[conduct_message(event) for event in step.conduct],
+        )
+
+    def opening(self, first: Any, heartbeat_seconds: float) -> Any:
+        """Return a watching stream's `first` message with how often there is a heartbeat."""
+        message = self._pb.WatchMatchResponse()
+        message.CopyFrom(first)
+        message.heartbeat_interval.FromMilliseconds(round(1000 * heartbeat_seconds))
+        return message
 
     def update(self, update: Update, audience: Seat | None) -> Any:
         """Return the message of a watching stream for `update`; one of a commit is made once for an audience."""
         match update:
             case Snapshot(match):
-                snapshot = self._pb.Snapshot(match=self.match(match), view=self.view(match, audience))
-                return self._pb.WatchMatchResponse(snapshot=snapshot)
+                return self._message(match, audience, snapshot=self._snapshot(update, audience))
             case Step():
                 return self._told(update, audience)
-            case Quiet(version):
-                heartbeat = stream_pb2.Heartbeat(version=version, server_time=timestamp(clock.now_ms()))
-                return self._pb.WatchMatchResponse(heartbeat=heartbeat)
-            case End(reason, version):
+            case Quiet(match):
+                return self._message(match, audience, heartbeat=self._heartbeat(match))
+            case End(reason, match):
                 resumable = reason is not EndReason.MATCH_CLOSED
-                end = stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=version, resumable=resumable)
-                return self._pb.WatchMatchResponse(end=end)
+                end = stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=match.version, resumable=resumable)
+                return self._message(match, audience, end=end)
+
+    def _message(self, match: Match, audience: Seat | None, **kind: Any) -> Any:
+        token = b"" if self._tokens is None else self._tokens.issue(match, audience)
+        return self._pb.WatchMatchResponse(**kind, resume_token=token)
+
+    def _snapshot(self, snapshot: Snapshot, audience: Seat | None) -> Any:
+        return self._pb.Snapshot(
+            match=self.match(snapshot.match),
+            view=self.view(snapshot.match, audience),
+            skipped_commits=snapshot.skipped,
+            rewound=snapshot.rewound,
+        )
+
+    def _heartbeat(self, match: Match) -> stream_pb2.Heartbeat:
+        return stream_pb2.Heartbeat(version=match.version, server_time=timestamp(clock.now_ms()))
 
     def commit(self, step: Step, audience: Seat | None) -> Any:
         """Return a commit with all that `audience` may see, made once for whoever submitted and whoever watches."""
@@ -97,7 +137,8 @@ class Presenter:
     def _told(self, step: Step, audience: Seat | None) -> Any:
         told = step.told.get(audience)
         if told is None:
-            told = step.told[audience] = self._pb.WatchMatchResponse(commit=self._commit(step, audience))
+            told = self._message(step.match, audience, commit=self._commit(step, audience))
+            step.told[audience] = told
         return told
 
     def _commit(self, step: Step, audience: Seat | None) -> Any:
@@ -107,17 +148,36 @@ class Presenter:
             events=self.events(step.match, step.happened, audience),
             match=self.match(step.match),
             view=self.view(step.match, audience),
+            match_events=[conduct_message(event) for event in step.conduct],
         )
 
     def _game(self, match: Match) -> AnyGame:
         return self._ruleset.pinned(match.rules_version, match.data_hash)
 
 
-def _seat(number: Seat, seat: SeatSetup) -> match_pb2.Seat:
+def clocks_of(match: Match, now_ms: int) -> list[match_pb2.SeatClock]:
+    """Return what the clocks of `match` show at `now_ms`, in the order of seats; none without a time control."""
+    if match.setup.time_control is None:
+        return []
+    return [
+        match_pb2.SeatClock(
+            seat=seat,
+            remaining=duration(clock.remaining_at(now_ms)),
+            deadline=None if clock.deadline_ms is None else timestamp(clock.deadline_ms),
+            timeouts=clock.timeouts,
+        )
+        for seat, clock in enumerate(match.conduct.clocks)
+    ]
+
+
+def _seat(match: Match, seat: Seat) -> match_pb2.Seat:
+    setup, leaver = match.setup.seats[seat], match.conduct.leaver(seat)
     return match_pb2.Seat(
-        seat=number,
-        player_id=seat.player_id,
-        kind=KIND_NUMBERS[seat.kind],
-        bot_policy=seat.bot_policy,
-        client_entropy=seat.client_entropy,
+        seat=seat,
+        player_id=setup.player_id,
+        kind=KIND_NUMBERS[setup.kind],
+        bot_policy=setup.bot_policy,
+        client_entropy=setup.client_entropy,
+        left=_LEAVE_CAUSES[leaver.cause] if leaver else match_pb2.LEAVE_CAUSE_UNSPECIFIED,
+        stand_in_policy=match.conduct.stand_in(seat),
     )

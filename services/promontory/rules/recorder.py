@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 from msgspec.structs import replace
 
 from promontory.eventlog.port import Appended, CommandIdReused, StreamClosed, VersionConflict
 from promontory.games.kernel import Rejected
-from promontory.games.registry import AnyGame
-from promontory.rules.domain import Match, Step, judge
+from promontory.rules.domain import Decision, Match, Moment, Step
 from promontory.rules.draws import SealedDraws
 from promontory.rules.ledger import Intent, Ledger
 from promontory.rules.matches import Matches
@@ -24,8 +22,8 @@ from promontory.runtime.errors import Refusal
 MAX_ATTEMPTS = 8
 """How often an intent is judged anew because others were quicker, before its sender is told so."""
 
-Choose = Callable[[AnyGame, Match], Sequence[Any]]
-"""Returns the commands to give in a match as it stands; raises `VersionConflict` or `AlreadyActed` for none."""
+Decide = Callable[[Moment], Decision]
+"""Returns what to record; raises what refuses it: `Rejected`, `Refusal`, `VersionConflict`, or `AlreadyActed`."""
 
 
 class AlreadyActed(Exception):
@@ -53,20 +51,20 @@ class Recorder:
     def __init__(self, ledger: Ledger, matches: Matches, seals: Seals) -> None:
         self._ledger, self._matches, self._seals = ledger, matches, seals
 
-    async def record(self, match: Match, intent: Intent, choose: Choose) -> Answer:
-        """Append what the chosen commands cause after `match`, which may be stale, or return what was before.
+    async def record(self, match: Match, intent: Intent, decide: Decide) -> Answer:
+        """Append what `decide` makes of `match`, which may be stale, or return what was before.
 
         Whatever refuses the intent does so at the match's last version.
 
         Raises:
             Rejected: the rules forbid it.
             Refusal: the seat has changed its mind too often without bringing the game on.
-            VersionConflict, AlreadyActed: `choose` raised it, or others were quicker again and again.
+            VersionConflict, AlreadyActed: `decide` raised it, or others were quicker again and again.
             CommandIdReused: the command id came before with other content.
         """
         for _ in range(MAX_ATTEMPTS):
             try:
-                return await self._attempt(match, intent, choose)
+                return await self._attempt(match, intent, decide)
             except _Stale:
                 match = await self._matches.fresh(match.match_id)
             except (Rejected, Refusal, VersionConflict, AlreadyActed):
@@ -78,14 +76,11 @@ class Recorder:
                 match = newer
         raise VersionConflict(match.version)
 
-    async def _attempt(self, match: Match, intent: Intent, choose: Choose) -> Answer:
-        game = self._ledger.game_of(match)
-        draws = SealedDraws(match, self._seals)
-        commands = choose(game, match)
-        happened = judge(game, match.state, commands, draws)
-        if not intent.commands:
-            intent = replace(intent, commands=self._ledger.encoded(commands))
-        draft = self._ledger.draft(match, happened, intent, reveal=lambda: draws.server_seed, now_ms=clock.now_ms())
+    async def _attempt(self, match: Match, intent: Intent, decide: Decide) -> Answer:
+        draws, now_ms = SealedDraws(match, self._seals), max(clock.now_ms(), match.updated_at_ms)
+        decision = decide(Moment(self._ledger.game_of(match), match, draws, now_ms))
+        intent = replace(intent, act=decision.act, commands=intent.commands or self._ledger.encoded(decision.commands))
+        draft = self._ledger.draft(match, decision, intent, reveal=lambda: draws.server_seed, now_ms=now_ms)
         if intent.actor is not None:
             check_repeated(draft.step.match.repeated[intent.actor])
         try:

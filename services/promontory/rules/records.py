@@ -10,11 +10,15 @@ import msgspec
 from google.protobuf.message import Message
 
 from promontory.api.match.v1 import events_pb2, match_pb2
+from promontory.codec.mapping import StructMapping, kinds_of
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import canonical, parse
+from promontory.codec.times import duration, ms_of
 from promontory.eventlog.port import StoredEvent
 from promontory.games.fairness import SCHEME
-from promontory.rules.domain import CommitMeta, Match, Result, SeatKind, SeatSetup, Setup
+from promontory.rules.clocks import GRACE_MS, ClockKind, TimeControl
+from promontory.rules.conduct import ConductEvent
+from promontory.rules.domain import CloseReason, CommitMeta, Match, Result, SeatKind, SeatSetup, Setup
 
 MATCH_CREATED = events_pb2.MatchCreated.DESCRIPTOR.full_name
 MATCH_CLOSED = events_pb2.MatchClosed.DESCRIPTOR.full_name
@@ -24,6 +28,17 @@ KIND_NUMBERS = {
     SeatKind.HOUSE_BOT: match_pb2.SEAT_KIND_HOUSE_BOT,
 }
 _KINDS = {number: kind for kind, number in KIND_NUMBERS.items()} | {match_pb2.SEAT_KIND_UNSPECIFIED: SeatKind.PLAYER}
+
+CLOCK_KIND_NUMBERS = {kind: match_pb2.ClockKind.Value(f"CLOCK_KIND_{kind.name}") for kind in ClockKind}
+_CLOCK_KINDS = {number: kind for kind, number in CLOCK_KIND_NUMBERS.items()}
+_CLOSE_REASON_NUMBERS = {reason: match_pb2.CloseReason.Value(f"CLOSE_REASON_{reason.name}") for reason in CloseReason}
+_CLOSE_REASONS = {number: reason for reason, number in _CLOSE_REASON_NUMBERS.items()}
+
+_CONDUCT = StructMapping(ConductEvent, events_pb2.MatchEvent)
+_CONDUCT_FIELDS = {
+    f"{events_pb2.DESCRIPTOR.package}.{name}": field
+    for name, (field, _) in kinds_of(events_pb2.MatchEvent.DESCRIPTOR).items()
+}
 
 _META = msgspec.json.Decoder(CommitMeta)
 _STATE = msgspec.msgpack.Encoder(order="deterministic")
@@ -52,8 +67,44 @@ class Closed(msgspec.Struct, frozen=True):
 
 def setup_of(message: match_pb2.MatchSetup) -> Setup:
     """Return the struct of a `MatchSetup`; a seat without a kind is a player's. Raises `Undecodable`."""
-    seats = tuple(_seat(seat, index) for index, seat in enumerate(message.seats))
-    return Setup(seats, message.pool, message.rated, message.draw_start, message.variant)
+    return Setup(
+        seats=tuple(_seat(seat, index) for index, seat in enumerate(message.seats)),
+        pool=message.pool,
+        rated=message.rated,
+        draw_start=message.draw_start,
+        variant=message.variant,
+        time_control=_time_control(message.time_control) if message.HasField("time_control") else None,
+        stand_in_policy=message.stand_in_policy,
+        abandon_after_ms=ms_of(message.abandon_after),
+        spectator_delay=message.spectator_delay,
+    )
+
+
+def _time_control(message: match_pb2.TimeControl) -> TimeControl | None:
+    if message.kind == match_pb2.CLOCK_KIND_UNSPECIFIED:
+        return None
+    if message.kind not in _CLOCK_KINDS:
+        raise Undecodable("time_control.kind", f"has the unknown value {message.kind}")
+    return TimeControl(
+        kind=_CLOCK_KINDS[message.kind],
+        base_ms=ms_of(message.base),
+        increment_ms=ms_of(message.increment),
+        grace_ms=ms_of(message.grace) if message.HasField("grace") else GRACE_MS,
+        default_moves=message.default_moves,
+        default_policy=message.default_policy,
+    )
+
+
+def time_control_message(control: TimeControl) -> match_pb2.TimeControl:
+    """Return `control` as the message that is stored and shown."""
+    return match_pb2.TimeControl(
+        kind=CLOCK_KIND_NUMBERS[control.kind],
+        base=duration(control.base_ms),
+        increment=duration(control.increment_ms) if control.increment_ms else None,
+        grace=duration(control.grace_ms),
+        default_moves=control.default_moves,
+        default_policy=control.default_policy,
+    )
 
 
 def _seat(message: match_pb2.SeatSetup, index: int) -> SeatSetup:
@@ -73,8 +124,17 @@ def setup_message(setup: Setup) -> match_pb2.MatchSetup:
         )
         for seat in setup.seats
     ]
+    control = setup.time_control
     return match_pb2.MatchSetup(
-        seats=seats, pool=setup.pool, rated=setup.rated, draw_start=setup.draw_start, variant=setup.variant
+        seats=seats,
+        pool=setup.pool,
+        rated=setup.rated,
+        draw_start=setup.draw_start,
+        variant=setup.variant,
+        time_control=None if control is None else time_control_message(control),
+        stand_in_policy=setup.stand_in_policy,
+        abandon_after=duration(setup.abandon_after_ms) if setup.abandon_after_ms else None,
+        spectator_delay=setup.spectator_delay,
     )
 
 
@@ -111,12 +171,11 @@ def restore_created(stored: StoredEvent) -> Created:
 
 def outcome_message(result: Result) -> match_pb2.Outcome:
     """Return `result` as everybody may see it."""
-    reason = match_pb2.CLOSE_REASON_RESIGNED if result.resigned else match_pb2.CLOSE_REASON_PLAYED_OUT
     placements = [
         match_pb2.Placement(seat=seat, place=place, score=score)
         for seat, (place, score) in enumerate(zip(result.places, result.scores, strict=True))
     ]
-    return match_pb2.Outcome(reason=reason, placements=placements)
+    return match_pb2.Outcome(reason=_CLOSE_REASON_NUMBERS[result.reason], placements=placements)
 
 
 def store_closed(closed: Closed) -> StoredEvent:
@@ -128,9 +187,11 @@ def store_closed(closed: Closed) -> StoredEvent:
 def restore_closed(stored: StoredEvent) -> Closed:
     """Return what a stored `MatchClosed` says. Raises `Undecodable`."""
     message = _message(events_pb2.MatchClosed, stored)
-    placements = message.outcome.placements
+    outcome, placements = message.outcome, message.outcome.placements
+    if outcome.reason not in _CLOSE_REASONS:
+        raise Undecodable("outcome.reason", f"has the unknown value {outcome.reason}")
     result = Result(
-        message.outcome.reason == match_pb2.CLOSE_REASON_RESIGNED,
+        _CLOSE_REASONS[outcome.reason],
         tuple(placement.place for placement in placements),
         tuple(placement.score for placement in placements),
     )
@@ -138,6 +199,35 @@ def restore_closed(stored: StoredEvent) -> Closed:
     if store_closed(closed) != stored:
         raise Undecodable(MATCH_CLOSED, "has no reason, or placements out of order")
     return closed
+
+
+def conduct_message(event: ConductEvent) -> events_pb2.MatchEvent:
+    """Return what happened beside the game as everybody may see it."""
+    message = _CONDUCT.encode(event)
+    assert isinstance(message, events_pb2.MatchEvent)  # noqa: S101 - for the checker
+    return message
+
+
+def is_conduct(stored: StoredEvent) -> bool:
+    """Tell whether `stored` happened beside the game."""
+    return stored.type in _CONDUCT_FIELDS
+
+
+def store_conduct(event: ConductEvent) -> StoredEvent:
+    """Return what happened beside the game as stored."""
+    message = conduct_message(event)
+    inner: Message = getattr(message, str(message.WhichOneof("kind")))
+    return StoredEvent(inner.DESCRIPTOR.full_name, canonical(inner))
+
+
+def restore_conduct(stored: StoredEvent) -> ConductEvent:
+    """Return what a stored event beside the game says. Raises `Undecodable`."""
+    message = events_pb2.MatchEvent()
+    inner: Message = getattr(message, _CONDUCT_FIELDS[stored.type])
+    inner.CopyFrom(parse(type(inner), stored.payload))
+    inner.SetInParent()
+    event: ConductEvent = _CONDUCT.decode(message)
+    return event
 
 
 def store_events(codec: GameCodec, events: Iterable[Any]) -> tuple[StoredEvent, ...]:

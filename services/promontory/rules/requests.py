@@ -6,13 +6,18 @@ from typing import Any
 
 from promontory.codec.port import Undecodable
 from promontory.games.kernel import Seat
+from promontory.rules.arbitration import Wish
+from promontory.rules.conduct import Ending
 from promontory.rules.domain import Setup
+from promontory.rules.presenter import ENDING_NUMBERS
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Submission
 from promontory.rules.validation import check_command_count, check_data_hash, check_match_id, check_version
 from promontory.runtime.errors import Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
+
+_ENDINGS = {number: ending for ending, number in ENDING_NUMBERS.items()}
 
 
 class Reader:
@@ -46,6 +51,16 @@ class Reader:
         data_hash: bytes = request.data_hash
         check_data_hash(data_hash)
         return data_hash
+
+    def wish(self, request: Any) -> Wish:
+        """Return what a seat's player wants to do that is no command of the game."""
+        return Wish(self.match_id(request), request.seat, self.request_id(request))
+
+    def ending(self, request: Any) -> Ending:
+        """Return how a seat wants to end the match."""
+        if request.ending not in _ENDINGS:
+            raise malformed("ending", "is ENDING_DRAW or ENDING_CANCEL")
+        return _ENDINGS[request.ending]
 
     def setup(self, request: Any) -> Setup:
         """Return what to create a match from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -23,7 +24,7 @@ class AesGcmSeals:
     """Implements `Seals` with one key; a sealed seed is nonce, ciphertext and tag."""
 
     def __init__(self, key: bytes) -> None:
-        self._cipher = AESGCM(key)
+        self._key, self._cipher = key, AESGCM(key)
 
     def seal(self, match_id: str, server_seed: bytes) -> bytes:
         """Return `server_seed` sealed for `match_id`."""
@@ -37,6 +38,10 @@ class AesGcmSeals:
             return self._cipher.decrypt(nonce, ciphertext, match_id.encode())
         except (InvalidTag, ValueError) as error:
             raise SealBroken(f"the seal key does not open the seed of match {match_id}") from error
+
+    def derived_key(self, purpose: str) -> bytes:
+        """Return a key of 32 bytes for another `purpose`, which tells nothing of this one."""
+        return hmac.digest(self._key, purpose.encode(), "sha256")
 
 
 def create_seal_key(file: Path) -> None:

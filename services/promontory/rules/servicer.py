@@ -6,10 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+from promontory.codec.times import duration
 from promontory.rules import access, export
+from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
 from promontory.rules.presenter import Presenter
+from promontory.rules.recorder import Answer
 from promontory.rules.requests import Reader
+from promontory.rules.resuming import Resume
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Referee
 from promontory.rules.watch import Hub
@@ -20,9 +24,9 @@ from promontory.runtime.rpc import Context
 class RulesServicer:
     """Serves the gRPC service of the game in `ruleset`; the messages are those of its proto package."""
 
-    def __init__(self, ruleset: Ruleset, referee: Referee, hub: Hub) -> None:
-        self._ruleset, self._referee, self._hub = ruleset, referee, hub
-        self._read, self._present = Reader(ruleset), Presenter(ruleset)
+    def __init__(self, ruleset: Ruleset, referee: Referee, arbitration: Arbitration, hub: Hub) -> None:
+        self._ruleset, self._referee, self._arbitration, self._hub = ruleset, referee, arbitration, hub
+        self._read, self._present = Reader(ruleset), Presenter(ruleset, hub.tokens)
         self._pb: Any = ruleset.codec.messages
 
     async def CreateMatch(self, request: Any, context: Context) -> Any:
@@ -68,14 +72,22 @@ class RulesServicer:
     async def WatchMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
         """Stream a match as one seat, or a spectator, may see it."""
         match_id, seat, who = self._read.match_id(request), self._read.audience(request), caller()
-        after = self._read.version(request, "after_version")
+        after, watched = self._read.version(request, "after_version"), list[Match]()
 
         def admit(match: Match) -> None:
             access.require_audience(match, seat, who)
+            watched.append(match)
 
-        async with aclosing(self._hub.follow(match_id, after=after, admit=admit)) as updates:
+        resume = None if after is None else Resume(after)
+        if request.resume_token:
+            resume = self._hub.tokens.read(request.resume_token, match_id, seat)
+        async with aclosing(self._hub.follow(match_id, seat, resume=resume, admit=admit)) as updates:
+            is_first = True
             async for update in updates:
-                yield self._present.update(update, seat)
+                self._referee.note(watched[0], seat, who)
+                message = self._present.update(update, seat)
+                yield self._present.opening(message, self._hub.heartbeat_seconds) if is_first else message
+                is_first = False
 
     async def ListMatchEvents(self, request: Any, context: Context) -> Any:
         """List a match's commits in pages."""
@@ -88,8 +100,37 @@ class RulesServicer:
         """Give the game up for a seat."""
         match_id, request_id = self._read.match_id(request), self._read.request_id(request)
         answer = await self._referee.resign(caller(), match_id, request.seat, request_id=request_id)
+        return self._pb.ResignResponse(**self._after(answer))
+
+    async def AbortMatch(self, request: Any, context: Context) -> Any:
+        """Call a match off, before any player has moved."""
+        answer = await self._arbitration.abort(caller(), self._read.wish(request))
+        return self._pb.AbortMatchResponse(**self._after(answer))
+
+    async def ClaimAbandoned(self, request: Any, context: Context) -> Any:
+        """Claim a match from opponents who are gone."""
+        answer = await self._arbitration.claim(caller(), self._read.wish(request))
+        return self._pb.ClaimAbandonedResponse(**self._after(answer))
+
+    async def OfferEnding(self, request: Any, context: Context) -> Any:
+        """Offer to end a match by agreement, or agree to it."""
+        answer = await self._arbitration.offer(caller(), self._read.wish(request), self._read.ending(request))
+        return self._pb.OfferEndingResponse(**self._after(answer))
+
+    async def DeclineEnding(self, request: Any, context: Context) -> Any:
+        """Decline what others offered."""
+        answer = await self._arbitration.decline(caller(), self._read.wish(request))
+        return self._pb.DeclineEndingResponse(**self._after(answer))
+
+    async def EnforceClock(self, request: Any, context: Context) -> Any:
+        """Record that time ran out, if it did."""
+        enforced = await self._arbitration.enforce_clock(caller(), self._read.match_id(request))
+        due_in = None if enforced.due_in_ms is None else duration(enforced.due_in_ms)
+        return self._pb.EnforceClockResponse(version=enforced.version, enforced=enforced.recorded, due_in=due_in)
+
+    def _after(self, answer: Answer) -> dict[str, Any]:
         match = answer.step.match
-        return self._pb.ResignResponse(version=match.version, match=self._present.match(match))
+        return {"version": match.version, "match": self._present.match(match)}
 
     async def ExportMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
         """Stream a closed match's audit file."""

@@ -8,18 +8,30 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from promontory.eventlog.port import Commit, VersionConflict
 from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Seat
-from promontory.games.registry import AnyGame
-from promontory.rules import access, records
-from promontory.rules.domain import Happening, Match, Setup, Step, begin, caused_by, foreseen, repeated_after
+from promontory.rules import access, arbiter, records
+from promontory.rules.domain import (
+    Decision,
+    Happening,
+    Match,
+    Moment,
+    Setup,
+    Step,
+    begin,
+    caused_by,
+    foreseen,
+    repeated_after,
+)
 from promontory.rules.draws import draws_of
+from promontory.rules.gallery import Gallery
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.matches import Matches
 from promontory.rules.metering import CommandMeter
-from promontory.rules.ports import DrawSeed, Seals
+from promontory.rules.ports import DrawSeed, Presence, Seals
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.validation import check_reached, check_repeated, check_setup
@@ -65,6 +77,7 @@ class Environment(msgspec.Struct, frozen=True):
     draw_seed: DrawSeed
     policies: Collection[str]
     buckets: int
+    presence: Presence
 
 
 class Referee:
@@ -74,6 +87,8 @@ class Referee:
         self._ruleset, self._ledger, self._matches = ruleset, ledger, matches
         self._seals, self._draw_seed = environment.seals, environment.draw_seed
         self._policies, self._buckets = environment.policies, environment.buckets
+        self._presence = environment.presence
+        self._gallery = Gallery(matches)
         self._recorder = Recorder(ledger, matches, environment.seals)
         self._meter = CommandMeter(ruleset.game.name)
 
@@ -83,9 +98,9 @@ class Referee:
         check_setup(setup, self._ruleset.game, self._policies)
         match_id = match_id_for(self._ruleset.code, caller.subject, request_id, buckets=self._buckets)
         match, seed = self._new(match_id, setup)
-        happened = begin(self._ruleset.game, setup, draws_of(match_id, match.game, setup, seed.plain))
+        decision = Decision(begin(self._ruleset.game, setup, draws_of(match_id, match.game, setup, seed.plain)))
         intent = Intent(CREATE, records.setup_fingerprint(setup))
-        draft = self._ledger.draft(match, happened, intent, reveal=lambda: seed.plain, now_ms=match.created_at_ms)
+        draft = self._ledger.draft(match, decision, intent, reveal=lambda: seed.plain, now_ms=match.created_at_ms)
         created = await self._matches.append(match, draft)
         return created.match if isinstance(created, Step) else await self._matches.fresh(match_id)
 
@@ -96,8 +111,9 @@ class Referee:
 
     async def look(self, caller: Caller, match_id: str, seat: Seat | None, *, version: int | None) -> Match:
         """Return the match now or at `version`, for one who may look from `seat`."""
-        match = await self._matches.fresh(match_id)
+        match = await self._gallery.seen(match_id, seat)
         access.require_audience(match, seat, caller)
+        self.note(match, seat, caller)
         if version is None or version == match.version:
             return match
         check_reached(version, match.version)
@@ -107,7 +123,13 @@ class Referee:
         """Return the match's version and everything the rules accept from `seat` now, in the game's own form."""
         match = await self._matches.fresh(match_id)
         access.require_seat(match, seat, caller)
+        self.note(match, seat, caller)
         return match.version, self._ledger.game_of(match).legal(match.state, seat)
+
+    def note(self, match: Match, seat: Seat | None, caller: Caller) -> None:
+        """Note that the player of `seat` is there, in case an opponent wants to claim the match."""
+        if seat is not None and match.setup.abandon_after_ms and not caller.service and not match.is_closed:
+            self._presence.seen(match.match_id, seat)
 
     async def submit(self, caller: Caller, submission: Submission) -> Answer:
         """Record what the commands cause, all of them or nothing, once; return the commit.
@@ -121,24 +143,24 @@ class Referee:
         return await self._meter.observe(kinds, self._submit(caller, submission))
 
     async def _submit(self, caller: Caller, submission: Submission) -> Answer:
-        match = await self._matches.recent(submission.match_id)
-        access.require_seat(match, submission.seat, caller)
+        match, seat = await self._matches.recent(submission.match_id), submission.seat
+        if not caller.service:
+            access.require_seat(match, seat, caller)
+            self.note(match, seat, caller)
         encoded = self._ledger.encoded(submission.commands)
         intent = Intent(
-            command_id=f"{submission.seat}:{submission.request_id}",
+            command_id=f"{seat}:{submission.request_id}",
             fingerprint=records.command_fingerprint(match, encoded),
-            actor=submission.seat,
+            actor=seat,
             commands=encoded,
-            follow_up=match.setup.seats[submission.seat].is_house_bot,
+            follow_up=caller.service,
         )
 
-        def expected(_: AnyGame, match: Match) -> Sequence[Any]:
-            if submission.expected_version not in (None, match.version):
-                raise VersionConflict(match.version)
-            return submission.commands
+        def decide(moment: Moment) -> Decision:
+            return _judged(caller, submission, moment)
 
         try:
-            return await self._recorder.record(match, intent, expected)
+            return await self._recorder.record(match, intent, decide)
         except VersionConflict as conflict:
             check_reached(submission.expected_version or 0, conflict.version)
             raise
@@ -159,14 +181,18 @@ class Referee:
         """
         caller.require(Scope.PLAY_AUTOMATICALLY)
         match = await self._matches.recent(match_id)
-        access.require_house_bot(match, seat)
+        access.seat_of(match, seat)
         fingerprint = hashlib.sha256(f"{match_id}|automatic|{seat}|{since}".encode()).hexdigest()
         intent = Intent(f"auto:{seat}:{request_id}", fingerprint, actor=seat)
 
-        def automatic(game: AnyGame, match: Match) -> Sequence[Any]:
+        def automatic(moment: Moment) -> Decision:
+            match = moment.match
+            access.require_house_played(match, seat)
             if match.awaiting[seat] != since:
                 raise AlreadyActed
-            return (game.automatic(match.state, seat),)
+            command = moment.game.automatic(match.state, seat)
+            decision = arbiter.submitted(moment, seat, (command,))
+            return replace(decision, commands=(command,))
 
         try:
             answer = await self._meter.observe({"automatic"}, self._recorder.record(match, intent, automatic))
@@ -192,13 +218,13 @@ class Referee:
 
     async def page(self, caller: Caller, match_id: str, seat: Seat | None, *, size: int, token: str) -> Page:
         """Return the next `size` commits (0: a usual number), for one who may look from `seat` while it is open."""
-        match = await self._matches.fresh(match_id)
+        match = await self._gallery.seen(match_id, seat)
         access.require_audience(match, seat, caller)
         size, listing = page_size(size, usual=DEFAULT_PAGE, most=MAX_PAGE), f"events {match_id} {seat}"
         (after,) = page_start(listing, token) if token else (0,)
         if after >= match.version:
             raise token_invalid()
-        last = after + size
+        last = min(after + size, match.version)
         steps = (await self._matches.history(match_id, last=last))[after:]
         token = page_token(listing, last) if last < match.version else ""
         return Page(steps, full=match.is_closed, next_token=token)
@@ -209,6 +235,19 @@ class Referee:
         if not match.is_closed:
             raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", "the match is still being played")
         return await self._matches.log.read(match_id)
+
+
+def _judged(caller: Caller, submission: Submission, moment: Moment) -> Decision:
+    match, seat = moment.match, submission.seat
+    if caller.service:
+        access.require_seat(match, seat, caller)
+    elif moment.game.resign(seat) not in submission.commands or match.is_closed:
+        access.require_in_time(match, seat, submission.expected_version)
+    if not caller.service:
+        access.require_player(match, seat, caller)
+    if submission.expected_version not in (None, match.version):
+        raise VersionConflict(match.version)
+    return arbiter.submitted(moment, seat, submission.commands)
 
 
 def match_id_for(code: str, subject: str, request_id: str, *, buckets: int) -> str:

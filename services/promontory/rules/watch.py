@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
-from itertools import islice
 
 import msgspec
 import structlog
 
 from promontory.eventlog.port import EventLog, EventLogUnavailable, FeedNote, LogCorrupt
+from promontory.games.kernel import Seat
 from promontory.rules.domain import Match, Step
+from promontory.rules.gallery import Gallery, is_late
+from promontory.rules.lane import BUFFERED_STEPS, Lane
 from promontory.rules.matches import Matches
+from promontory.rules.resuming import Resume, ResumeTokens
 from promontory.rules.validation import check_reached
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal
 
 log = structlog.get_logger()
 
-BUFFERED_STEPS = 64
-"""How many commits a watcher may fall behind before its stream ends."""
-
-TOLD_STEPS = 4
-"""Of how many commits the messages made for watchers are kept for others; slower ones have them made again."""
+MOST_CONFLATIONS = 3
+"""How often a stream passes over commits that its reader was too slow for; then it ends."""
 
 FEED_BLOCK_MS = 5_000
 RETRY_SECONDS = 1.0
@@ -43,22 +43,28 @@ class EndReason(StrEnum):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The match where the watching begins."""
+    """The match where the watching begins, or goes on.
+
+    `skipped` commits up to it were passed over, because the reader was slow; `rewound` tells that the log no longer
+    holds what was told last.
+    """
+
+    match: Match
+    skipped: int = 0
+    rewound: bool = False
+
+
+class Quiet(msgspec.Struct, frozen=True):
+    """Nothing happened for a while; `match` is the last that was told."""
 
     match: Match
 
 
-class Quiet(msgspec.Struct, frozen=True):
-    """Nothing happened for a while; `version` is the last one known."""
-
-    version: int
-
-
 class End(msgspec.Struct, frozen=True):
-    """The stream's last message; `version` is the last one delivered."""
+    """The stream's last message; `match` is the last that was told."""
 
     reason: EndReason
-    version: int
+    match: Match
 
 
 Update = Snapshot | Step | Quiet | End
@@ -72,75 +78,6 @@ class Pace(msgspec.Struct, frozen=True):
     sweep_seconds: float = 10.0
 
 
-class _Watched:
-    """One match that somebody watches: its fold, and its latest steps without gaps."""
-
-    def __init__(self, match_id: str, matches: Matches) -> None:
-        self.match_id, self._matches = match_id, matches
-        self._match: Match | None = None
-        self._steps: deque[Step] = deque(maxlen=BUFFERED_STEPS)
-        self._reading = asyncio.Lock()
-        self._failure: LogCorrupt | None = None
-        self.watchers = 0
-        self.changed = asyncio.Event()
-
-    @property
-    def version(self) -> int:
-        """The last version known, 0 before the first read."""
-        return 0 if self._match is None else self._match.version
-
-    @property
-    def match(self) -> Match:
-        """The match at the last version known; raises what made following it impossible."""
-        if self._failure is not None:
-            raise self._failure
-        assert self._match is not None, "a match is watched only after its first read"  # noqa: S101 - for the checker
-        return self._match
-
-    async def pull(self, at_least: int | None = None) -> None:
-        """Read what came after the last version known, unless `at_least` that version is known by then."""
-        async with self._reading:
-            if at_least is not None and self.version >= at_least:
-                return
-            if self._match is None:
-                self._match = await self._matches.fresh(self.match_id)
-            else:
-                self.take(await self._following(self._match))
-
-    async def _following(self, match: Match) -> Sequence[Step]:
-        try:
-            return await self._matches.following(match)
-        except LogCorrupt as error:
-            self._failure = error
-            self.wake()
-            raise
-
-    def take(self, steps: Iterable[Step]) -> None:
-        """Add those of `steps` that come next, and wake the watchers."""
-        for step in steps:
-            if self._match is not None and step.version == self._match.version + 1:
-                self._match = step.match
-                self._steps.append(step)
-                self._forget_messages()
-        self.wake()
-
-    def _forget_messages(self) -> None:
-        if len(self._steps) > TOLD_STEPS:
-            self._steps[-1 - TOLD_STEPS].told.clear()
-
-    def wake(self) -> None:
-        """Wake everybody who waits for a change."""
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
-
-    def after(self, version: int) -> Sequence[Step] | None:
-        """Return the steps after `version`, or None if they are no longer all here."""
-        missing = self.match.version - version
-        if missing > len(self._steps):
-            return None
-        return tuple(islice(self._steps, len(self._steps) - missing, None))
-
-
 class Hub:
     """Lets any number of watchers follow matches; each commit is read once, whoever watches.
 
@@ -148,12 +85,20 @@ class Hub:
     did not tell.
     """
 
-    def __init__(self, matches: Matches, buckets: Sequence[str], *, game: str, pace: Pace) -> None:
-        self._matches, self._buckets, self._pace = matches, buckets, pace
-        self._watched: dict[str, _Watched] = {}
+    def __init__(
+        self, matches: Matches, buckets: Sequence[str], *, game: str, pace: Pace, tokens: ResumeTokens
+    ) -> None:
+        self.tokens, self._pace = tokens, pace
+        self._matches, self._gallery, self._buckets = matches, Gallery(matches), buckets
+        self._lanes: dict[tuple[str, bool], Lane] = {}
         self._open = metrics.WATCHERS.labels(game=game)
-        self._draining = False
+        self._draining = asyncio.Event()
         matches.listen(self._appended)
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """How long a stream is quiet before it has a heartbeat."""
+        return self._pace.heartbeat_seconds
 
     @property
     def _log(self) -> EventLog:
@@ -180,108 +125,177 @@ class Hub:
             await self._sweep()
 
     async def _sweep(self) -> None:
-        for watched in tuple(self._watched.values()):
-            await self._compare(watched)
+        for lane in tuple(self._lanes.values()):
+            await self._pull(lane, self._compare(lane))
 
-    async def _compare(self, watched: _Watched) -> None:
-        try:
-            head = await self._log.head(watched.match_id)
-        except EventLogUnavailable as error:
-            log.warning("watched_match_unavailable", match_id=watched.match_id, cause=str(error))
-            return
-        if head is not None and head.position.version != watched.version:
-            await self._pull(watched, None)
+    async def _compare(self, lane: Lane) -> None:
+        head = await self._log.head(lane.match_id)
+        if head is not None and head.position != lane.position:
+            await lane.pull()
 
     async def _refresh(self, notes: Iterable[FeedNote]) -> None:
-        news = {note.stream: note.version for note in notes if note.stream in self._watched}
-        await asyncio.gather(*(self._pull(self._watched[stream], version) for stream, version in news.items()))
+        news = {note.stream: note.version for note in notes}
+        await asyncio.gather(
+            *(
+                self._pull(lane, lane.pull(at_least=None if late else news[match_id]))
+                for (match_id, late), lane in self._lanes_of(news)
+            )
+        )
 
-    async def _pull(self, watched: _Watched, at_least: int | None) -> None:
+    def _lanes_of(self, match_ids: Iterable[str]) -> Iterator[tuple[tuple[str, bool], Lane]]:
+        for match_id in match_ids:
+            for key in ((match_id, False), (match_id, True)):
+                if key in self._lanes:
+                    yield key, self._lanes[key]
+
+    async def _pull(self, lane: Lane, pulling: Awaitable[None]) -> None:
         try:
-            await watched.pull(at_least)
+            await pulling
         except EventLogUnavailable as error:
-            log.warning("watched_match_unavailable", match_id=watched.match_id, cause=str(error))
+            log.warning("watched_match_unavailable", match_id=lane.match_id, cause=str(error))
         except LogCorrupt:
-            log.exception("watched_match_corrupt", match_id=watched.match_id)
+            log.exception("watched_match_corrupt", match_id=lane.match_id)
         except Refusal as refusal:
-            log.info("watched_match_refused", match_id=watched.match_id, reason=refusal.reason)
+            log.info("watched_match_refused", match_id=lane.match_id, reason=refusal.reason)
 
-    def _appended(self, step: Step) -> None:
-        watched = self._watched.get(step.match.match_id)
-        if watched is not None:
-            watched.take((step,))
+    def _appended(self, before: Match, step: Step) -> None:
+        lane = self._lanes.get((step.match.match_id, False))
+        if lane is not None:
+            lane.appended(before, step)
 
     async def drain(self) -> None:
         """End all streams, each with a message that says where to resume, and take no new ones."""
-        self._draining = True
-        for watched in self._watched.values():
-            watched.wake()
+        self._draining.set()
+        for lane in self._lanes.values():
+            lane.wake()
 
-    async def follow(self, match_id: str, *, after: int | None, admit: Admit) -> AsyncGenerator[Update, None]:
-        """Yield a match's snapshot, or the steps after version `after`, and then all that follows up to one `End`.
+    async def follow(
+        self, match_id: str, seat: Seat | None, *, resume: Resume | None, admit: Admit
+    ) -> AsyncGenerator[Update, None]:
+        """Yield a match's snapshot, or the steps after where to `resume`, then all that follows, up to one `End`.
 
-        Raises what `admit` raises, `MATCH_NOT_FOUND`, `VERSION_OUT_OF_RANGE`, and `SERVER_DRAINING`.
+        That is as `seat` sees them, or a spectator (None), to whom they may come late. Raises what `admit` raises,
+        `MATCH_NOT_FOUND`, `VERSION_OUT_OF_RANGE` and `SERVER_DRAINING`; after the end, `SLOW_READER` if it was one.
         """
-        if self._draining:
+        if self._draining.is_set():
             raise Refusal(Kind.UNAVAILABLE, "SERVER_DRAINING", "the server is stopping; watch on another replica")
-        watched = self._watched.setdefault(match_id, _Watched(match_id, self._matches))
-        watched.watchers += 1
+        with ExitStack() as stack:
+            lane = await self._enter(stack, match_id, late=False)
+            admit(lane.match)
+            if is_late(lane.match.setup, seat):
+                stack.close()
+                lane = await self._enter(stack, match_id, late=True)
+            watch = _Watch(lane, self._matches, self._pace, self._draining)
+            async for update in watch.updates(resume):
+                yield update
+        if watch.is_slow:
+            raise Refusal(Kind.TOO_MANY, "SLOW_READER", "commits came faster than they were read; watch again")
+
+    async def _enter(self, stack: ExitStack, match_id: str, *, late: bool) -> Lane:
+        lane = stack.enter_context(self._watching(match_id, late=late))
+        await lane.pull()
+        return lane
+
+    @contextmanager
+    def _watching(self, match_id: str, *, late: bool) -> Iterator[Lane]:
+        source = self._gallery if late else self._matches
+        lane = self._lanes.setdefault((match_id, late), Lane(match_id, self._matches, source))
+        lane.watchers += 1
         self._open.inc()
         try:
-            await watched.pull()
-            admit(watched.match)
-            async for update in self._updates(watched, after):
-                yield update
+            yield lane
         finally:
             self._open.dec()
-            watched.watchers -= 1
-            if not watched.watchers:
-                self._watched.pop(match_id, None)
+            lane.watchers -= 1
+            if not lane.watchers:
+                self._lanes.pop((match_id, late), None)
 
-    async def _updates(self, watched: _Watched, after: int | None) -> AsyncIterator[Update]:
-        deadline = clock.monotonic() + self._pace.max_stream_seconds
-        match = watched.match
-        sent = after or match.version
-        if after is None:
-            yield Snapshot(match)
-        else:
-            check_reached(after, match.version)
-            for step in await self._missed(watched, after):
-                yield step
-                sent = step.version
+
+class _Watch:
+    """What one watcher is told: the match, then its changes, up to the end."""
+
+    def __init__(self, lane: Lane, matches: Matches, pace: Pace, draining: asyncio.Event) -> None:
+        self._lane, self._matches, self._pace, self._draining = lane, matches, pace, draining
+        self._deadline = clock.monotonic() + pace.max_stream_seconds
+        self._last, self._rewinds, self._conflations = lane.match, lane.rewinds, 0
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the watcher fell behind too often."""
+        return self._conflations > MOST_CONFLATIONS
+
+    async def updates(self, resume: Resume | None) -> AsyncIterator[Update]:
+        """Yield all that there is to tell, the first of it at once unless there is nothing after where to `resume`."""
+        async for update in self._opening(resume):
+            yield update
         while True:
-            changed = watched.changed
-            steps = watched.after(sent)
-            for step in steps or ():
-                yield step
-                sent = step.version
-            if reason := self._end(watched, sent, deadline, is_slow=steps is None):
-                yield End(reason, sent)
+            changed, told = self._lane.changed, self._last
+            for update in self._news():
+                yield update
+            if reason := self._end():
+                yield End(reason, self._last)
                 return
-            if not steps and not await self._happens(changed, deadline):
-                yield Quiet(watched.version)
+            if told is self._last and not await self._happens(changed):
+                yield Quiet(self._last)
 
-    async def _missed(self, watched: _Watched, after: int) -> Sequence[Step]:
-        buffered = watched.after(after)
-        if buffered is not None:
-            return buffered
-        return (await self._matches.history(watched.match_id, last=watched.version))[after:]
+    async def _opening(self, resume: Resume | None) -> AsyncIterator[Update]:
+        if resume is None or not await self._resumes(resume):
+            yield self._snapshot(rewound=resume is not None)
+            return
+        while self._lane.after(self._last.version) is None:
+            missing = self._lane.match.version - self._last.version
+            for step in await self._matches.following(self._last, limit=min(missing, BUFFERED_STEPS)):
+                self._last = step.match
+                yield step
 
-    def _end(self, watched: _Watched, sent: int, deadline: float, *, is_slow: bool) -> EndReason | None:
-        if is_slow:
+    async def _resumes(self, resume: Resume) -> bool:
+        """Go back to where to `resume`, and tell whether the log still holds what was seen there."""
+        if resume.version > self._lane.match.version:
+            if resume.knows is None:
+                check_reached(resume.version, self._lane.match.version)
+            return False
+        match = await self._lane.at(resume.version)
+        if not resume.fits(match.position):
+            return False
+        self._last = match
+        return True
+
+    def _news(self) -> Iterator[Update]:
+        """Yield what came after the last that was told."""
+        lane = self._lane
+        if lane.rewinds != self._rewinds:
+            self._rewinds = lane.rewinds
+            yield self._snapshot(rewound=True)
+            return
+        steps = lane.after(self._last.version)
+        if steps is None:
+            self._conflations += 1
+            if not self.is_slow:
+                yield self._snapshot(skipped=lane.match.version - self._last.version)
+            return
+        for step in steps:
+            self._last = step.match
+            yield lane.tell(step)
+
+    def _snapshot(self, *, skipped: int = 0, rewound: bool = False) -> Snapshot:
+        self._last = self._lane.match
+        return Snapshot(self._last, skipped, rewound)
+
+    def _end(self) -> EndReason | None:
+        if self.is_slow:
             return EndReason.SLOW_READER
-        if watched.match.is_closed and watched.version == sent:
+        if self._last.is_closed and self._last.version == self._lane.match.version:
             return EndReason.MATCH_CLOSED
-        if self._draining:
+        if self._draining.is_set():
             return EndReason.SERVER_DRAINING
-        return EndReason.MAX_AGE if clock.monotonic() >= deadline else None
+        return EndReason.MAX_AGE if clock.monotonic() >= self._deadline else None
 
-    async def _happens(self, changed: asyncio.Event, deadline: float) -> bool:
+    async def _happens(self, changed: asyncio.Event) -> bool:
         """Wait for a change, and tell whether one happened before a heartbeat was due."""
-        seconds = min(self._pace.heartbeat_seconds, deadline - clock.monotonic())
+        seconds = min(self._pace.heartbeat_seconds, self._deadline - clock.monotonic())
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 await changed.wait()
         except TimeoutError:
-            return clock.monotonic() >= deadline
+            return clock.monotonic() >= self._deadline
         return True

@@ -95,6 +95,9 @@ def as_refusal(error: Exception) -> Refusal:
         case log.LogCorrupt(version=version):
             text = f"the match's log does not verify at version {version}"
             return Refusal(Kind.FORBIDDEN_NOW, "LOG_CORRUPT", text, metadata={"version": version})
+        case log.ClockSkew():
+            text = "the clocks of this server and of the event log differ too much; repeat on another replica"
+            return Refusal(Kind.UNAVAILABLE, "CLOCK_SKEWED", text)
         case log.EventLogUnavailable() | log.Fenced():
             text = "the event log did not answer; repeat with the same request id"
             return Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", text)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from promontory.bots import registry as bots
 from promontory.bots.port import Policy
-from promontory.client.errors import FailedPrecondition, InvalidArgument, VersionConflict
+from promontory.client.errors import FailedPrecondition, InvalidArgument, PermissionDenied, VersionConflict
 from promontory.client.matches import MatchSummary, Update
 from promontory.games.registry import AnyGame
 from promontory.runtime import clock, metrics
@@ -15,6 +15,9 @@ from promontory.runtime import clock, metrics
 MAX_CONFLICTS = 20
 TURN_GONE = frozenset({"REQUEST_ID_REUSED", "MATCH_OVER", "NOT_YOUR_TURN"})
 """The reasons that say that the turn is over: another delivery of the task, or the relay, was quicker."""
+
+NOT_THE_HOUSES = "SEAT_NOT_YOURS"
+"""The reason that says that the house plays the seat no longer: it only stood in for a turn, and that is over."""
 
 
 class Seated(Protocol):
@@ -45,7 +48,7 @@ class Policies:
 
         Raises `UnknownRulesError`, `UnknownPolicyError`, or what `Seated.rules` raises.
         """
-        name = match.seats[seated.seat].bot_policy
+        name = match.seats[seated.seat].house_policy
         key = (match.game, match.rules_version, match.data_hash, name)
         if key not in self._made:
             self._made[key] = bots.policy(seated.rules(), name)
@@ -60,8 +63,17 @@ def play_turn(seated: Seated, since_version: int, policies: Policies) -> int:
 
     Raises what `Seated` and the policy raise, `VersionConflict` if others kept acting first.
     """
+    try:
+        return _play(seated, since_version, policies)
+    except PermissionDenied as error:
+        if error.reason != NOT_THE_HOUSES:
+            raise
+        return 0
+
+
+def _play(seated: Seated, since_version: int, policies: Policies) -> int:
     played, conflicts, update = 0, 0, seated.look()
-    while update.your_turn:
+    while seated.seat in update.match.seats_to_act and update.match.seats[seated.seat].house_policy:
         command = _choice(seated, update, policies)
         request_id = f"bot:{seated.match_id}:{seated.seat}:{since_version}"
         try:
@@ -81,7 +93,7 @@ def play_turn(seated: Seated, since_version: int, policies: Policies) -> int:
 
 
 def _choice(seated: Seated, update: Update, policies: Policies) -> Any:
-    name = update.match.seats[seated.seat].bot_policy
+    name = update.match.seats[seated.seat].house_policy
     choose = policies.of(seated, update.match)
     rng = Random(f"{seated.match_id}:{seated.seat}:{update.version}")  # noqa: S311 - a bot's whim, not a draw
     started = clock.monotonic()

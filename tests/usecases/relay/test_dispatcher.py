@@ -12,16 +12,19 @@ from structlog.testing import capture_logs
 
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import START, Claimed, ClockSkew, EventLogUnavailable
-from promontory.relay.dispatcher import MAX_QUEUED, Dispatcher, Pace
-from promontory.relay.domain import BotTurn, Task
+from promontory.relay.deadlines import Deadlines
+from promontory.relay.dispatcher import MAX_QUEUED, Dispatcher, OwnChores, Pace
+from promontory.relay.domain import BotTurn, ClockDue, Task
 from promontory.relay.fallbacks import Fallbacks
-from promontory.relay.ports import BrokerUnavailable, GameUnavailable
+from promontory.relay.ports import BrokerUnavailable, Enforced, GameUnavailable
 from promontory.runtime.clock import now_ms
 from tests.support.event_logs import proposal
 from tests.support.waiting import eventually
 
 MATCH = "tc-000-abcdefghijklmnopqrstuvwxyz"
 BOT, TALLY = f"bot|{MATCH}|1|12", f"tally|{MATCH}"
+CLOCK = f"clock|{MATCH}"
+TOO_EARLY = Enforced(recorded=False, due_in_seconds=0.01)
 ONCE = Pace(sweep_seconds=0.01, lease_seconds=600, max_attempts=5)
 IMPATIENT = Pace(sweep_seconds=0.01, lease_seconds=0.001, max_attempts=1)
 
@@ -61,18 +64,26 @@ class Rules:
             raise GameUnavailable("down")
         return True
 
+    async def enforce(self, due: ClockDue) -> Enforced:
+        """Note the match, whose time ran out just when it is asked about for the second time."""
+        self.asked.append(due.match_id)
+        if not self.is_up:
+            raise GameUnavailable("down")
+        return Enforced(recorded=True, due_in_seconds=None) if self.asked.count(due.match_id) > 1 else TOO_EARLY
+
 
 class Relay:
     """A dispatcher with all around it."""
 
     def __init__(self, log: MemoryEventLog) -> None:
         self.log, self.broker, self.rules = log, Broker(), Rules()
+        self.hold_seconds = 0.0
 
     @asynccontextmanager
     async def running(self, pace: Pace) -> AsyncIterator[None]:
         """Run beside the body."""
-        fallbacks = Fallbacks(self.log, self.rules)
-        dispatcher = Dispatcher(self.log, self.broker, fallbacks, buckets=["tc:000", "tc:001"], pace=pace)
+        chores = OwnChores(Fallbacks(self.log, self.rules), Deadlines(self.rules, hold_seconds=self.hold_seconds))
+        dispatcher = Dispatcher(self.log, self.broker, chores, buckets=["tc:000", "tc:001"], pace=pace)
         stopping = asyncio.Event()
         task = asyncio.create_task(dispatcher.run(stopping))
         yield
@@ -228,6 +239,32 @@ async def test_a_relay_that_stops_finishes_the_fallbacks_it_started(relay: Relay
         await eventually(true(lambda: relay.rules.asked))
         asyncio.get_running_loop().call_later(0.02, gate.set)
     assert await relay.log.oldest_due("tc:000") is None
+
+
+async def test_a_clock_is_enforced_by_the_rules_service_and_not_by_a_worker(relay: Relay) -> None:
+    """[event_log 2.10] Asked early, it waits; not the relay, but the commit that records it clears the obligation."""
+    await relay.oblige(CLOCK)
+    async with relay.running(ONCE):
+        await eventually(true(lambda: len(relay.rules.asked) == 2))
+    assert (relay.rules.asked, relay.broker.sent) == ([MATCH, MATCH], [])
+    assert await relay.log.oldest_due("tc:000") is not None
+
+
+async def test_a_clock_is_held_after_the_relay_was_away(relay: Relay) -> None:
+    """Players are to come back first: nobody loses because the platform was not there."""
+    relay.hold_seconds = 600
+    await relay.oblige(CLOCK, TALLY)
+    async with relay.running(ONCE):
+        await eventually(true(lambda: relay.broker.sent))
+    assert relay.rules.asked == []
+
+
+async def test_a_clock_that_cannot_be_enforced_now_comes_again(relay: Relay) -> None:
+    """[event_log R1] However often, while the rules service is away."""
+    relay.rules.is_up = False
+    await relay.oblige(CLOCK)
+    async with relay.running(IMPATIENT):
+        await eventually(true(lambda: len(relay.rules.asked) > 3))
 
 
 async def _settled(relay: Relay) -> bool:

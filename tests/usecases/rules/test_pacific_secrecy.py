@@ -16,8 +16,10 @@ from promontory.games.kernel import Rejected
 from promontory.games.pacific.commands import Command
 from promontory.games.pacific.decisions import Question
 from promontory.games.pacific.state import Player, State
+from promontory.rules.arbitration import Arbitration
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
+from promontory.rules.presence import LocalPresence
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.servicer import RulesServicer
 from promontory.rules.usecases import Environment, Referee
@@ -75,9 +77,11 @@ class Desk:
     def __init__(self, rules: Ruleset) -> None:
         ledger = Ledger(rules)
         matches = Matches(MemoryEventLog(clock=clock.now_ms), ledger, game=rules.game.name, cached=10)
-        referee = Referee(rules, ledger, matches, Environment(SEALS, lambda: SEED, frozenset(), 4))
+        presence = LocalPresence(clock.now_ms)
+        referee = Referee(rules, ledger, matches, Environment(SEALS, lambda: SEED, frozenset(), 4, presence))
+        arbitration = Arbitration(ledger, matches, seals=SEALS, presence=presence)
         hub = Hub(matches, game_buckets(rules.code, 4), game=rules.game.name, pace=Pace(0.02, 600))
-        self._servicer = RulesServicer(rules, referee, hub)
+        self._servicer = RulesServicer(rules, referee, arbitration, hub)
 
     async def ask(self, who: str, method: str, **fields: Any) -> tuple[bool, bytes]:
         """Call a method; see `Service`."""

@@ -11,7 +11,7 @@ from promontory.eventlog.port import CommandIdReused, EventLogUnavailable, Versi
 from promontory.games.kernel import Rejected
 from promontory.games.transcontinental.commands import DiscardCards, DrawCard, EndWork, PlayMeld, Resign
 from promontory.games.transcontinental.vocabulary import Source
-from promontory.rules.domain import HASHED_EVERY, Match
+from promontory.rules.domain import HASHED_EVERY, CloseReason, Match
 from promontory.rules.records import decode_meta
 from promontory.rules.usecases import Submission
 from promontory.runtime.errors import Refusal
@@ -227,7 +227,7 @@ async def test_the_closing_commit_publishes_the_seed_and_closes_the_stream() -> 
     match = answer.step.match
     assert (match.server_seed, match.awaiting) == (SEED, (None, None))
     assert match.result is not None
-    assert (match.result.resigned, match.result.places) == (True, (1, 2))
+    assert (match.result.reason, match.result.places) == (CloseReason.RESIGNED, (1, 2))
     with pytest.raises(Rejected, match="MATCH_OVER"):
         await bench.submit(match, DRAW)
 
@@ -247,7 +247,7 @@ async def test_a_match_played_out_is_closed_with_its_places() -> None:
     bench = Bench()
     match = await bench.play(await bench.create())
     assert match.result is not None
-    assert (match.result.resigned, sorted(match.result.places)) == (False, [1, 2])
+    assert (match.result.reason, sorted(match.result.places)) == (CloseReason.PLAYED_OUT, [1, 2])
     assert (await bench.steps(match))[-1].match == match
 
 

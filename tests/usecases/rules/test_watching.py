@@ -3,75 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from promontory.eventlog.memory import MemoryEventLog
-from promontory.eventlog.port import EventLogUnavailable, FeedNote
+from promontory.eventlog.port import EventLog, EventLogUnavailable, FeedNote
 from promontory.games.transcontinental.commands import Resign
-from promontory.rules.domain import Match, Step
-from promontory.rules.watch import BUFFERED_STEPS, End, EndReason, Hub, Pace, Quiet, Snapshot, Update
+from promontory.rules.domain import Match
+from promontory.rules.lane import BUFFERED_STEPS
+from promontory.rules.resuming import Resume
+from promontory.rules.watch import MOST_CONFLATIONS, End, EndReason, Pace, Quiet, Snapshot
 from promontory.runtime import metrics
-from promontory.runtime.errors import Refusal
+from promontory.runtime.errors import Kind, Refusal
 from tests.support.refereeing import GAME, Bench, next_command
-from tests.support.waiting import eventually
-
-CALM = Pace(heartbeat_seconds=30, max_stream_seconds=60, sweep_seconds=30)
-BUCKETS = [f"tc:{number:03x}" for number in range(64)]
-
-
-@asynccontextmanager
-async def hub_of(bench: Bench, pace: Pace = CALM) -> AsyncIterator[Hub]:
-    """Run a hub beside `bench`, as its process does."""
-    hub = Hub(bench.matches, BUCKETS, game=GAME, pace=pace)
-    tasks = [asyncio.create_task(hub.follow_feed()), asyncio.create_task(hub.sweep())]
-    yield hub
-    [task.cancel() for task in tasks]
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def anyone(match: Match) -> None:
-    """Admit everybody."""
-
-
-class Watcher:
-    """Watches a match in a task of its own, and keeps what it is told."""
-
-    def __init__(self, hub: Hub, match: Match, *, after: int | None = None) -> None:
-        self.told: list[Update] = []
-        self._updates = hub.follow(match.match_id, after=after, admit=anyone)
-        self._task = asyncio.create_task(self._watch())
-
-    async def _watch(self) -> None:
-        async with aclosing(self._updates) as updates:
-            async for update in updates:
-                self.told.append(update)
-
-    async def until(self, count: int) -> list[Update]:
-        """Wait until `count` updates came, and return all."""
-
-        async def enough() -> bool:
-            return len(self.told) >= count
-
-        await eventually(enough)
-        return self.told
-
-    async def end(self) -> list[Update]:
-        """Wait for the end of the stream, and return all updates."""
-        await asyncio.wait_for(self._task, 10)
-        return self.told
-
-    async def leave(self) -> None:
-        """Stop watching."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-
-
-def versions(told: Sequence[Update]) -> list[int]:
-    return [update.version for update in told if isinstance(update, Step)]
+from tests.support.watching import Watcher, anyone, hub_of, versions
 
 
 async def test_a_watcher_gets_a_snapshot_every_commit_and_one_end() -> None:
@@ -85,7 +32,7 @@ async def test_a_watcher_gets_a_snapshot_every_commit_and_one_end() -> None:
         told = await watcher.end()
     assert told[0] == Snapshot(match)
     assert told[1:-1] == (await bench.steps(closed))[4:]
-    assert told[-1] == End(EndReason.MATCH_CLOSED, 16)
+    assert told[-1] == End(EndReason.MATCH_CLOSED, closed)
 
 
 async def test_commits_of_another_process_arrive_through_the_feed() -> None:
@@ -157,11 +104,11 @@ async def test_a_stream_resumes_after_any_version_without_a_gap(after: int) -> N
     bench = Bench()
     match = await bench.play(await bench.create(), until=10)
     async with hub_of(bench.replica()) as hub:
-        watcher = Watcher(hub, match, after=after)
+        watcher = Watcher(hub, match, resume=Resume(after))
         closed = (await bench.submit(match, Resign(0))).step.match
         told = await watcher.end()
     assert told[:-1] == (await bench.steps(closed))[after:]
-    assert told[-1] == End(EndReason.MATCH_CLOSED, 11)
+    assert told[-1] == End(EndReason.MATCH_CLOSED, closed)
 
 
 async def test_a_stream_that_resumes_at_the_end_only_ends() -> None:
@@ -169,7 +116,7 @@ async def test_a_stream_that_resumes_at_the_end_only_ends() -> None:
     bench = Bench()
     match = (await bench.submit(await bench.create(), Resign(0))).step.match
     async with hub_of(bench) as hub:
-        assert await Watcher(hub, match, after=2).end() == [End(EndReason.MATCH_CLOSED, 2)]
+        assert await Watcher(hub, match, resume=Resume(2)).end() == [End(EndReason.MATCH_CLOSED, match)]
 
 
 async def test_a_closed_match_is_shown_and_the_stream_ends() -> None:
@@ -177,7 +124,7 @@ async def test_a_closed_match_is_shown_and_the_stream_ends() -> None:
     bench = Bench()
     match = (await bench.submit(await bench.create(), Resign(0))).step.match
     async with hub_of(bench) as hub:
-        assert await Watcher(hub, match).end() == [Snapshot(match), End(EndReason.MATCH_CLOSED, 2)]
+        assert await Watcher(hub, match).end() == [Snapshot(match), End(EndReason.MATCH_CLOSED, match)]
 
 
 async def test_resuming_after_a_version_still_to_come_is_refused() -> None:
@@ -186,7 +133,7 @@ async def test_resuming_after_a_version_still_to_come_is_refused() -> None:
     match = await bench.create()
     async with hub_of(bench) as hub:
         with pytest.raises(Refusal) as refusal:
-            await Watcher(hub, match, after=2).end()
+            await Watcher(hub, match, resume=Resume(2)).end()
     assert refusal.value.reason == "VERSION_OUT_OF_RANGE"
 
 
@@ -198,7 +145,7 @@ async def test_a_quiet_stream_has_heartbeats() -> None:
         watcher = Watcher(hub, match)
         told = await watcher.until(4)
         await watcher.leave()
-    assert told[1:4] == [Quiet(1)] * 3
+    assert told[1:4] == [Quiet(match)] * 3
 
 
 async def test_draining_ends_every_stream_with_where_to_resume_and_takes_no_new_one() -> None:
@@ -212,7 +159,7 @@ async def test_draining_ends_every_stream_with_where_to_resume_and_takes_no_new_
         told = [(await watcher.end())[-1] for watcher in watchers]
         with pytest.raises(Refusal) as refusal:
             await Watcher(hub, match).end()
-    assert told == [End(EndReason.SERVER_DRAINING, 3)] * 5
+    assert told == [End(EndReason.SERVER_DRAINING, match)] * 5
     assert refusal.value.reason == "SERVER_DRAINING"
 
 
@@ -222,30 +169,41 @@ async def test_a_stream_of_the_greatest_age_ends() -> None:
     match = await bench.create()
     async with hub_of(bench, Pace(30, 0.02)) as hub:
         told = await Watcher(hub, match).end()
-    assert told == [Snapshot(match), End(EndReason.MAX_AGE, 1)]
+    assert told == [Snapshot(match), End(EndReason.MAX_AGE, match)]
 
 
-async def test_a_reader_that_falls_too_far_behind_is_sent_off() -> None:
-    """[SLOW_READER] Watch again, without a version for a fresh snapshot."""
+async def ahead(bench: Bench, match: Match, *, by: int) -> Match:
+    """Play `by` commits and return the match."""
+    for _ in range(by):
+        match = (await bench.submit(match, next_command(match))).step.match
+    return match
+
+
+async def test_a_reader_that_falls_too_far_behind_is_shown_where_the_match_stands_and_then_sent_off() -> None:
+    """[event_log 2.6] Beyond 64 commits they are conflated to one fresh view, after 3 of these the stream ends."""
     bench = Bench()
     match = await bench.create()
     async with hub_of(bench) as hub:
-        updates = hub.follow(match.match_id, after=None, admit=anyone)
+        updates = hub.follow(match.match_id, None, resume=None, admit=anyone)
         assert await anext(updates) == Snapshot(match)
-        for _ in range(BUFFERED_STEPS + 1):
-            match = (await bench.submit(match, next_command(match))).step.match
-        assert [update async for update in updates] == [End(EndReason.SLOW_READER, 1)]
+        for _ in range(MOST_CONFLATIONS):
+            match = await ahead(bench, match, by=BUFFERED_STEPS + 1)
+            assert await anext(updates) == Snapshot(match, skipped=BUFFERED_STEPS + 1)
+        await ahead(bench, match, by=BUFFERED_STEPS + 1)
+        assert await anext(updates) == End(EndReason.SLOW_READER, match)
+        with pytest.raises(Refusal) as refusal:
+            await anext(updates)
+    assert (refusal.value.kind, refusal.value.reason) == (Kind.TOO_MANY, "SLOW_READER")
 
 
 async def test_a_reader_just_not_too_far_behind_gets_everything() -> None:
-    """As many commits as are buffered are no reason to send anybody off."""
+    """As many commits as are buffered are no reason to pass over any."""
     bench = Bench()
     match = await bench.create()
     async with hub_of(bench) as hub:
-        updates = hub.follow(match.match_id, after=None, admit=anyone)
+        updates = hub.follow(match.match_id, None, resume=None, admit=anyone)
         await anext(updates)
-        for _ in range(BUFFERED_STEPS):
-            match = (await bench.submit(match, next_command(match))).step.match
+        await ahead(bench, match, by=BUFFERED_STEPS)
         told = [await anext(updates) for _ in range(BUFFERED_STEPS)]
         await updates.aclose()
     assert versions(told) == list(range(2, BUFFERED_STEPS + 2))
@@ -261,8 +219,8 @@ async def test_somebody_who_may_not_watch_learns_nothing() -> None:
 
     async with hub_of(bench) as hub:
         with pytest.raises(PermissionError):
-            await anext(hub.follow(match.match_id, after=None, admit=nobody))
-    assert hub._watched == {}
+            await anext(hub.follow(match.match_id, None, resume=None, admit=nobody))
+    assert hub._lanes == {}
 
 
 async def test_who_leaves_leaves_nothing_behind() -> None:
@@ -276,7 +234,7 @@ async def test_who_leaves_leaves_nothing_behind() -> None:
         [await watcher.until(1) for watcher in watchers]
         assert gauge._value.get() == before + 3
         await asyncio.gather(*(watcher.leave() for watcher in watchers))
-        assert (gauge._value.get(), hub._watched) == (before, {})
+        assert (gauge._value.get(), hub._lanes) == (before, {})
 
 
 async def test_many_watchers_of_one_match_share_its_steps() -> None:
@@ -290,3 +248,46 @@ async def test_many_watchers_of_one_match_share_its_steps() -> None:
         told = [await watcher.until(8) for watcher in watchers]
         await asyncio.gather(*(watcher.leave() for watcher in watchers))
     assert {id(step) for each in told for step in each[1:]} == {id(step) for step in told[0][1:]}
+
+
+async def test_a_reader_who_resumes_far_behind_gets_everything_however_slow() -> None:
+    """[WatchMatch] What was missed comes from the log, a part at a time, and nothing of it is passed over."""
+    bench = Bench()
+    match = await ahead(bench, await bench.create(), by=3 * BUFFERED_STEPS)
+    async with hub_of(bench.replica()) as hub:
+        updates = hub.follow(match.match_id, None, resume=Resume(1), admit=anyone)
+        told = [await anext(updates)]
+        match = await ahead(bench, match, by=2 * BUFFERED_STEPS)
+        told += [await anext(updates) for _ in range(match.version - 2)]
+        await updates.aclose()
+    assert versions(told) == list(range(2, match.version + 1))
+
+
+@pytest.mark.parametrize("missed", [1, 5, BUFFERED_STEPS])
+async def test_readers_who_resume_a_little_behind_are_served_by_one_read(missed: int) -> None:
+    """[R24] When a process died, all its watchers come at once: the first has the log read for the others."""
+    bench = Bench()
+    match = await ahead(bench, await bench.create(), by=100)
+    log = CountingLog(bench.log)
+    async with hub_of(Bench(log)) as hub:
+        watchers = [Watcher(hub, match, resume=Resume(match.version - missed)) for _ in range(5)]
+        told = [await watcher.until(missed) for watcher in watchers]
+        await asyncio.gather(*(watcher.leave() for watcher in watchers))
+    assert {tuple(versions(each)) for each in told} == {tuple(range(102 - missed, 102))}
+    assert log.commits_read < 300
+
+
+class CountingLog:
+    """A log that counts the commits it is asked for."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log, self.commits_read = log, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    async def read(self, stream: str, **options: Any) -> Any:
+        """Read; see `EventLog.read`."""
+        commits = await self._log.read(stream, **options)
+        self.commits_read += len(commits)
+        return commits

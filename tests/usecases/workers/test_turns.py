@@ -23,16 +23,21 @@ TURN_GONE = [
 class Seat(msgspec.Struct):
     bot_policy: str
 
+    @property
+    def house_policy(self) -> str:
+        return self.bot_policy
+
 
 class Match(msgspec.Struct):
     seats: tuple[Seat, ...]
+    seats_to_act: tuple[int, ...] = ()
     game: str = "transcontinental"
     rules_version: str = "transcontinental/1"
     data_hash: bytes = bytes(32)
 
 
 def at(version: int, *, your_turn: bool) -> Update:
-    match: Any = Match((Seat("greedy"), Seat("")))
+    match: Any = Match((Seat("greedy"), Seat("")), (0,) if your_turn else (1,))
     return Update(version=version, view=f"view {version}", events=(), match=match, your_turn=your_turn)
 
 

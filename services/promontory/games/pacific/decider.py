@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
 from promontory.games.pacific.cards import RULES_VERSION, Deck
 from promontory.games.pacific.commands import (
@@ -135,6 +137,14 @@ class Pacific:
         """Return the default answer of `seat`, which is to act but absent [P-52]."""
         return default_command(state, seat)
 
+    def period(self, state: State) -> Hashable:
+        """Return the turn and its phase: what all choose at the same time is one period."""
+        return state.turn, state.phase
+
+    def scores(self, state: State) -> tuple[int, ...]:
+        """Return each seat's money [Pacific 2.2]."""
+        return tuple(player.holdings.money for player in state.players)
+
     def outcome(self, state: State) -> Outcome | None:
         """Return places and money by seat once the game is over.
 
@@ -142,7 +152,7 @@ class Pacific:
         """
         if state.result is None:
             return None
-        money = tuple(player.holdings.money for player in state.players)
+        money = self.scores(state)
         standings = [
             (0, money[seat]) if seat not in state.resigned else (state.resigned.index(seat) - len(money), 0)
             for seat in range(len(money))

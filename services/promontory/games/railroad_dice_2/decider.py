@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
 from promontory.games.railroad_dice_2.box import box_of
@@ -134,6 +134,17 @@ class RailroadDice2:
         """Return the command played for `seat`, which is to act but absent [R-59]."""
         return automatic_command(self.box, state, seat)
 
+    def period(self, state: State) -> Hashable:
+        """Return the phase, the number of the turn, and before the first one what has been placed so far."""
+        if state.turn.number:
+            return state.phase, state.turn.number
+        stations = tuple((player.grays_left, player.network is None) for player in state.players)
+        return state.phase, len(state.layout), stations
+
+    def scores(self, state: State) -> tuple[int, ...]:
+        """Return each seat's money."""
+        return tuple(player.money for player in state.players)
+
     def outcome(self, state: State) -> Outcome | None:
         """Return places and money by seat once the game is over."""
         if state.result is None:
@@ -142,7 +153,7 @@ class RailroadDice2:
             reason=state.result.reason.value,
             resigned=state.result.reason is EndReason.RESIGNATION,
             places=state.result.places,
-            scores=tuple(player.money for player in state.players),
+            scores=self.scores(state),
         )
 
     def _settle(self, course: Course) -> None:

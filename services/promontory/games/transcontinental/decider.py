@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
 from promontory.games.transcontinental.cards import RULES_VERSION, Deck
@@ -153,6 +153,14 @@ class Transcontinental:
             case _:
                 return DiscardCards(seat, ())
 
+    def period(self, state: State) -> Hashable:
+        """Return the number of the turn."""
+        return state.turn
+
+    def scores(self, state: State) -> tuple[int, ...]:
+        """Return the points of each seat's side [Transcontinental 7.1]."""
+        return tuple(state.of(state.side_of(seat)).total for seat in range(SEATS))
+
     def outcome(self, state: State) -> Outcome | None:
         """Return places and totals by seat once the game is over; a draw is a shared first place."""
         if state.result is None:
@@ -163,7 +171,7 @@ class Transcontinental:
             reason=reason.value,
             resigned=reason is EndReason.RESIGNATION,
             places=tuple(1 if winner in (None, side) else 2 for side in sides),
-            scores=tuple(state.of(side).total for side in sides),
+            scores=self.scores(state),
         )
 
     def _check_names(self, command: Command) -> None:

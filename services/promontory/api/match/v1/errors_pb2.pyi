@@ -53,7 +53,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_RATING_NOT_FOUND: _ErrorReason.ValueType  # 14
     """NOT_FOUND. The player holds no rating in this pool yet."""
     ERROR_REASON_MATCH_OVER: _ErrorReason.ValueType  # 15
-    """FAILED_PRECONDITION. The match is over. Its outcome stands in the match."""
+    """FAILED_PRECONDITION. The match is over; `closeReason` says how it ended. Its outcome stands in the match."""
     ERROR_REASON_MATCH_OPEN: _ErrorReason.ValueType  # 16
     """FAILED_PRECONDITION. The match is still being played; what was asked for is shown once it is over."""
     ERROR_REASON_NOT_YOUR_TURN: _ErrorReason.ValueType  # 17
@@ -94,6 +94,28 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The seat's last submissions, as many as `limit`, only changed answers that it had given, or
     settings. Submit something that brings the game on, or resign.
     """
+    ERROR_REASON_TIME_UP: _ErrorReason.ValueType  # 34
+    """FAILED_PRECONDITION. The seat's time for the turn ran out at `timeoutVersion`; `result` says what came of it:
+    `default_move`, `forfeit`, or the match's close reason. Read the match again.
+    """
+    ERROR_REASON_SEAT_LEFT: _ErrorReason.ValueType  # 35
+    """FAILED_PRECONDITION. The seat's player has left the match; `cause` says how. Others play on."""
+    ERROR_REASON_ABORT_TOO_LATE: _ErrorReason.ValueType  # 36
+    """FAILED_PRECONDITION. A player has moved, so that the match can no longer be aborted. Resign, or offer to cancel it."""
+    ERROR_REASON_NOTHING_TO_CLAIM: _ErrorReason.ValueType  # 37
+    """FAILED_PRECONDITION. No opponent who is to act is gone for so long that it can be claimed; `claimableSeconds` says
+    when the first may be, if any is gone.
+    """
+    ERROR_REASON_ENDING_IMPOSSIBLE: _ErrorReason.ValueType  # 38
+    """FAILED_PRECONDITION. The match cannot be ended by agreement like this; `cause` says why."""
+    ERROR_REASON_NO_OFFER: _ErrorReason.ValueType  # 39
+    """FAILED_PRECONDITION. No offer of another seat stands that could be declined."""
+    ERROR_REASON_CLOCK_SKEWED: _ErrorReason.ValueType  # 40
+    """UNAVAILABLE. The server's clock and the event log's differ too much. Repeat with the same request id."""
+    ERROR_REASON_SLOW_READER: _ErrorReason.ValueType  # 41
+    """RESOURCE_EXHAUSTED. The reader of the stream was too slow, or took nothing for too long. Watch again, with the
+    `resume_token` or after the version of the last message received.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -133,7 +155,7 @@ ERROR_REASON_TABLE_NOT_FOUND: ErrorReason.ValueType  # 13
 ERROR_REASON_RATING_NOT_FOUND: ErrorReason.ValueType  # 14
 """NOT_FOUND. The player holds no rating in this pool yet."""
 ERROR_REASON_MATCH_OVER: ErrorReason.ValueType  # 15
-"""FAILED_PRECONDITION. The match is over. Its outcome stands in the match."""
+"""FAILED_PRECONDITION. The match is over; `closeReason` says how it ended. Its outcome stands in the match."""
 ERROR_REASON_MATCH_OPEN: ErrorReason.ValueType  # 16
 """FAILED_PRECONDITION. The match is still being played; what was asked for is shown once it is over."""
 ERROR_REASON_NOT_YOUR_TURN: ErrorReason.ValueType  # 17
@@ -173,5 +195,27 @@ what is drawn. Submit the commands up to the draw, and then decide again.
 ERROR_REASON_TOO_MANY_CHANGES: ErrorReason.ValueType  # 33
 """FAILED_PRECONDITION. The seat's last submissions, as many as `limit`, only changed answers that it had given, or
 settings. Submit something that brings the game on, or resign.
+"""
+ERROR_REASON_TIME_UP: ErrorReason.ValueType  # 34
+"""FAILED_PRECONDITION. The seat's time for the turn ran out at `timeoutVersion`; `result` says what came of it:
+`default_move`, `forfeit`, or the match's close reason. Read the match again.
+"""
+ERROR_REASON_SEAT_LEFT: ErrorReason.ValueType  # 35
+"""FAILED_PRECONDITION. The seat's player has left the match; `cause` says how. Others play on."""
+ERROR_REASON_ABORT_TOO_LATE: ErrorReason.ValueType  # 36
+"""FAILED_PRECONDITION. A player has moved, so that the match can no longer be aborted. Resign, or offer to cancel it."""
+ERROR_REASON_NOTHING_TO_CLAIM: ErrorReason.ValueType  # 37
+"""FAILED_PRECONDITION. No opponent who is to act is gone for so long that it can be claimed; `claimableSeconds` says
+when the first may be, if any is gone.
+"""
+ERROR_REASON_ENDING_IMPOSSIBLE: ErrorReason.ValueType  # 38
+"""FAILED_PRECONDITION. The match cannot be ended by agreement like this; `cause` says why."""
+ERROR_REASON_NO_OFFER: ErrorReason.ValueType  # 39
+"""FAILED_PRECONDITION. No offer of another seat stands that could be declined."""
+ERROR_REASON_CLOCK_SKEWED: ErrorReason.ValueType  # 40
+"""UNAVAILABLE. The server's clock and the event log's differ too much. Repeat with the same request id."""
+ERROR_REASON_SLOW_READER: ErrorReason.ValueType  # 41
+"""RESOURCE_EXHAUSTED. The reader of the stream was too slow, or took nothing for too long. Watch again, with the
+`resume_token` or after the version of the last message received.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

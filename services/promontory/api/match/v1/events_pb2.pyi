@@ -70,6 +70,186 @@ class MatchCreated(_message.Message):
 Global___MatchCreated: _TypeAlias = MatchCreated  # noqa: Y015
 
 @_typing.final
+class TurnTimedOut(_message.Message):
+    """A seat's time for a turn ran out. What it led to follows in the same commit, or the seat's default move is played next."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    number: _builtins.int
+    """The how many-eth of the seat's turns that was, from 1."""
+    stand_in_policy: _builtins.str
+    """The policy that plays for the seat until the turn is over; empty if the rules' own pass does, or if it forfeits."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        number: _builtins.int = ...,
+        stand_in_policy: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["number", b"number", "seat", b"seat", "stand_in_policy", b"stand_in_policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TurnTimedOut: _TypeAlias = TurnTimedOut  # noqa: Y015
+
+@_typing.final
+class SeatLeft(_message.Message):
+    """A seat's player left the match for good."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    cause: _match_pb2.LeaveCause.ValueType
+    """How."""
+    stand_in_policy: _builtins.str
+    """The policy that plays on for the seat; empty if the game's own rules do, or if the match is over."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        cause: _match_pb2.LeaveCause.ValueType = ...,
+        stand_in_policy: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "seat", b"seat", "stand_in_policy", b"stand_in_policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatLeft: _TypeAlias = SeatLeft  # noqa: Y015
+
+@_typing.final
+class EndingOffered(_message.Message):
+    """A seat's player agreed to end the match, as the first or as one more; agreed by all, it ends."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    ENDING_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    ending: _match_pb2.Ending.ValueType
+    """How to end it."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        ending: _match_pb2.Ending.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending", b"ending", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndingOffered: _TypeAlias = EndingOffered  # noqa: Y015
+
+@_typing.final
+class EndingDeclined(_message.Message):
+    """A seat's player declined the offers that stood."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndingDeclined: _TypeAlias = EndingDeclined  # noqa: Y015
+
+@_typing.final
+class MatchAborted(_message.Message):
+    """A seat's player called the match off before any player had moved."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchAborted: _TypeAlias = MatchAborted  # noqa: Y015
+
+@_typing.final
+class MatchEvent(_message.Message):
+    """What happened to a match beside the game itself, as everybody may see it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_TIMED_OUT_FIELD_NUMBER: _builtins.int
+    SEAT_LEFT_FIELD_NUMBER: _builtins.int
+    ENDING_OFFERED_FIELD_NUMBER: _builtins.int
+    ENDING_DECLINED_FIELD_NUMBER: _builtins.int
+    MATCH_ABORTED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def turn_timed_out(self) -> Global___TurnTimedOut:
+        """A seat's time for a turn ran out."""
+
+    @_builtins.property
+    def seat_left(self) -> Global___SeatLeft:
+        """A seat's player left."""
+
+    @_builtins.property
+    def ending_offered(self) -> Global___EndingOffered:
+        """A seat's player agreed to end the match."""
+
+    @_builtins.property
+    def ending_declined(self) -> Global___EndingDeclined:
+        """A seat's player declined to end it."""
+
+    @_builtins.property
+    def match_aborted(self) -> Global___MatchAborted:
+        """A seat's player called the match off."""
+
+    def __init__(
+        self,
+        *,
+        turn_timed_out: Global___TurnTimedOut | None = ...,
+        seat_left: Global___SeatLeft | None = ...,
+        ending_offered: Global___EndingOffered | None = ...,
+        ending_declined: Global___EndingDeclined | None = ...,
+        match_aborted: Global___MatchAborted | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["turn_timed_out", "seat_left", "ending_offered", "ending_declined", "match_aborted"]  # noqa: Y015
+    _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
+
+Global___MatchEvent: _TypeAlias = MatchEvent  # noqa: Y015
+
+@_typing.final
 class MatchClosed(_message.Message):
     """The last event of every match: how it ended, and the seed that all draws came from."""
 

@@ -5,6 +5,7 @@ What the matches of every game share: seats, outcomes, the state of a match, its
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -79,7 +80,17 @@ class _CloseReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CloseReas
     CLOSE_REASON_PLAYED_OUT: _CloseReason.ValueType  # 1
     """The rules ended the game."""
     CLOSE_REASON_RESIGNED: _CloseReason.ValueType  # 2
-    """A seat resigned."""
+    """All seats but one resigned or left otherwise, the last of them by resigning."""
+    CLOSE_REASON_TIMED_OUT: _CloseReason.ValueType  # 3
+    """The same, but the last of them forfeited on time."""
+    CLOSE_REASON_ABANDONED: _CloseReason.ValueType  # 4
+    """The same, but the last of them was gone, and an opponent claimed the match."""
+    CLOSE_REASON_ABORTED: _CloseReason.ValueType  # 5
+    """A player called it off before any player had moved. No placements; it never counts."""
+    CLOSE_REASON_DRAWN: _CloseReason.ValueType  # 6
+    """The players agreed on a draw: those who stayed share the first place."""
+    CLOSE_REASON_CANCELLED: _CloseReason.ValueType  # 7
+    """The players agreed to cancel it. No placements; it never counts."""
 
 class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
     """Why a match was closed."""
@@ -89,8 +100,225 @@ CLOSE_REASON_UNSPECIFIED: CloseReason.ValueType  # 0
 CLOSE_REASON_PLAYED_OUT: CloseReason.ValueType  # 1
 """The rules ended the game."""
 CLOSE_REASON_RESIGNED: CloseReason.ValueType  # 2
-"""A seat resigned."""
+"""All seats but one resigned or left otherwise, the last of them by resigning."""
+CLOSE_REASON_TIMED_OUT: CloseReason.ValueType  # 3
+"""The same, but the last of them forfeited on time."""
+CLOSE_REASON_ABANDONED: CloseReason.ValueType  # 4
+"""The same, but the last of them was gone, and an opponent claimed the match."""
+CLOSE_REASON_ABORTED: CloseReason.ValueType  # 5
+"""A player called it off before any player had moved. No placements; it never counts."""
+CLOSE_REASON_DRAWN: CloseReason.ValueType  # 6
+"""The players agreed on a draw: those who stayed share the first place."""
+CLOSE_REASON_CANCELLED: CloseReason.ValueType  # 7
+"""The players agreed to cancel it. No placements; it never counts."""
 Global___CloseReason: _TypeAlias = CloseReason  # noqa: Y015
+
+class _ClockKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ClockKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ClockKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CLOCK_KIND_UNSPECIFIED: _ClockKind.ValueType  # 0
+    """No clock: nobody's time ever runs out."""
+    CLOCK_KIND_INCREMENT: _ClockKind.ValueType  # 1
+    """A budget for the whole match, which grows with every turn taken."""
+    CLOCK_KIND_PER_TURN: _ClockKind.ValueType  # 2
+    """A fixed time for each turn."""
+    CLOCK_KIND_CORRESPONDENCE: _ClockKind.ValueType  # 3
+    """A fixed time for each turn, in whole days."""
+
+class ClockKind(_ClockKind, metaclass=_ClockKindEnumTypeWrapper):
+    """How the players' time is reckoned."""
+
+CLOCK_KIND_UNSPECIFIED: ClockKind.ValueType  # 0
+"""No clock: nobody's time ever runs out."""
+CLOCK_KIND_INCREMENT: ClockKind.ValueType  # 1
+"""A budget for the whole match, which grows with every turn taken."""
+CLOCK_KIND_PER_TURN: ClockKind.ValueType  # 2
+"""A fixed time for each turn."""
+CLOCK_KIND_CORRESPONDENCE: ClockKind.ValueType  # 3
+"""A fixed time for each turn, in whole days."""
+Global___ClockKind: _TypeAlias = ClockKind  # noqa: Y015
+
+class _LeaveCause:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _LeaveCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LeaveCause.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    LEAVE_CAUSE_UNSPECIFIED: _LeaveCause.ValueType  # 0
+    """The player has not left."""
+    LEAVE_CAUSE_RESIGNED: _LeaveCause.ValueType  # 1
+    """The player resigned."""
+    LEAVE_CAUSE_TIMED_OUT: _LeaveCause.ValueType  # 2
+    """The player's time ran out, and no default move was left."""
+    LEAVE_CAUSE_ABANDONED: _LeaveCause.ValueType  # 3
+    """The player was gone, and an opponent claimed it."""
+
+class LeaveCause(_LeaveCause, metaclass=_LeaveCauseEnumTypeWrapper):
+    """How a seat's player left an open match."""
+
+LEAVE_CAUSE_UNSPECIFIED: LeaveCause.ValueType  # 0
+"""The player has not left."""
+LEAVE_CAUSE_RESIGNED: LeaveCause.ValueType  # 1
+"""The player resigned."""
+LEAVE_CAUSE_TIMED_OUT: LeaveCause.ValueType  # 2
+"""The player's time ran out, and no default move was left."""
+LEAVE_CAUSE_ABANDONED: LeaveCause.ValueType  # 3
+"""The player was gone, and an opponent claimed it."""
+Global___LeaveCause: _TypeAlias = LeaveCause  # noqa: Y015
+
+class _Ending:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EndingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ending.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ENDING_UNSPECIFIED: _Ending.ValueType  # 0
+    """Never sent."""
+    ENDING_DRAW: _Ending.ValueType  # 1
+    """As a draw."""
+    ENDING_CANCEL: _Ending.ValueType  # 2
+    """Without a result."""
+
+class Ending(_Ending, metaclass=_EndingEnumTypeWrapper):
+    """How players may agree to end a match."""
+
+ENDING_UNSPECIFIED: Ending.ValueType  # 0
+"""Never sent."""
+ENDING_DRAW: Ending.ValueType  # 1
+"""As a draw."""
+ENDING_CANCEL: Ending.ValueType  # 2
+"""Without a result."""
+Global___Ending: _TypeAlias = Ending  # noqa: Y015
+
+@_typing.final
+class TimeControl(_message.Message):
+    """How long players may think, and what happens to one whose time is up.
+
+    A seat's clock runs while it is to act, and for all seats that owe a simultaneous choice at once. A turn is all that a
+    seat does before it waits for others, or before the next turn or phase begins. Seats that the house plays have no
+    clock. Time is the server's, recorded with every commit.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    BASE_FIELD_NUMBER: _builtins.int
+    INCREMENT_FIELD_NUMBER: _builtins.int
+    GRACE_FIELD_NUMBER: _builtins.int
+    DEFAULT_MOVES_FIELD_NUMBER: _builtins.int
+    DEFAULT_POLICY_FIELD_NUMBER: _builtins.int
+    kind: Global___ClockKind.ValueType
+    """Optional. How time is reckoned; no clock when unset."""
+    default_moves: _builtins.int
+    """Optional. How many of a seat's turns that time ran out for are met by a default move, 0 to 100; after that the seat
+    forfeits. A budget that is used up is then filled to a tenth of the base. 0 when unset: it forfeits at once.
+    """
+    default_policy: _builtins.str
+    """Optional. The bot policy that plays the default moves; the rules' own pass when empty."""
+    @_builtins.property
+    def base(self) -> _duration_pb2.Duration:
+        """Required with a clock. The budget for the match, 1 second to 24 hours; for `CLOCK_KIND_PER_TURN` the time for each
+        turn, 1 second to 24 hours; for `CLOCK_KIND_CORRESPONDENCE` 1 to 14 days, whole.
+        """
+
+    @_builtins.property
+    def increment(self) -> _duration_pb2.Duration:
+        """Optional. What a turn taken adds to the budget, 0 to 10 minutes; for `CLOCK_KIND_INCREMENT` only."""
+
+    @_builtins.property
+    def grace(self) -> _duration_pb2.Duration:
+        """Optional. How long after its end a turn is still in time, for the network's sake, 0 to 10 seconds; 300 ms when
+        unset.
+        """
+
+    def __init__(
+        self,
+        *,
+        kind: Global___ClockKind.ValueType = ...,
+        base: _duration_pb2.Duration | None = ...,
+        increment: _duration_pb2.Duration | None = ...,
+        grace: _duration_pb2.Duration | None = ...,
+        default_moves: _builtins.int = ...,
+        default_policy: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "grace", b"grace", "increment", b"increment"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["base", b"base", "default_moves", b"default_moves", "default_policy", b"default_policy", "grace", b"grace", "increment", b"increment", "kind", b"kind"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimeControl: _TypeAlias = TimeControl  # noqa: Y015
+
+@_typing.final
+class SeatClock(_message.Message):
+    """A seat's clock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    REMAINING_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    TIMEOUTS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat's number, from 0."""
+    timeouts: _builtins.int
+    """How many of the seat's turns time ran out for."""
+    @_builtins.property
+    def remaining(self) -> _duration_pb2.Duration:
+        """The time left: at the match's `update_time` or, in a heartbeat, at its `server_time`. Never below 0."""
+
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp:
+        """When it will be used up, by the server's clock; set only while the clock runs."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        remaining: _duration_pb2.Duration | None = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+        timeouts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deadline", b"_deadline", "deadline", b"deadline", "remaining", b"remaining"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deadline", b"_deadline", "deadline", b"deadline", "remaining", b"remaining", "seat", b"seat", "timeouts", b"timeouts"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__deadline: _TypeAlias = _typing.Literal["deadline"]  # noqa: Y015
+    _WhichOneofArgType__deadline: _TypeAlias = _typing.Literal["_deadline", b"_deadline"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deadline) -> _WhichOneofReturnType__deadline | None: ...
+
+Global___SeatClock: _TypeAlias = SeatClock  # noqa: Y015
+
+@_typing.final
+class EndingOffer(_message.Message):
+    """An offer to end the match by agreement that stands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENDING_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    ending: Global___Ending.ValueType
+    """How to end it."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The seats that agree, ascending."""
+
+    def __init__(
+        self,
+        *,
+        ending: Global___Ending.ValueType = ...,
+        seats: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending", b"ending", "seats", b"seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndingOffer: _TypeAlias = EndingOffer  # noqa: Y015
 
 @_typing.final
 class SeatSetup(_message.Message):
@@ -137,6 +365,10 @@ class MatchSetup(_message.Message):
     RATED_FIELD_NUMBER: _builtins.int
     DRAW_START_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CONTROL_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
+    ABANDON_AFTER_FIELD_NUMBER: _builtins.int
+    SPECTATOR_DELAY_FIELD_NUMBER: _builtins.int
     pool: _builtins.str
     """Optional. The pool the match belongs to, for example `transcontinental.ranked`; empty for a private match."""
     rated: _builtins.bool
@@ -147,9 +379,25 @@ class MatchSetup(_message.Message):
     """Optional. The way to play: one of the game's variants, for example `variable` in Railroad Dice 2, where the players
     lay the map; the usual one when empty.
     """
+    stand_in_policy: _builtins.str
+    """Optional. The bot policy that takes over the seat of a player who leaves while two others or more stay; when empty,
+    the game's own rule for a seat without a player.
+    """
+    spectator_delay: _builtins.int
+    """Optional. By how many commits the match is shown to spectators later than to its seats while it is open, 0 to 1000."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatSetup]:
         """Required. The seats in order, from seat 0; as many as the game allows."""
+
+    @_builtins.property
+    def time_control(self) -> Global___TimeControl:
+        """Optional. The players' time; no clock when unset."""
+
+    @_builtins.property
+    def abandon_after(self) -> _duration_pb2.Duration:
+        """Optional. How long a player who is to act may be gone, without a connection and without a call, before an opponent
+        may claim it, 10 seconds to 30 days; never when unset.
+        """
 
     def __init__(
         self,
@@ -159,10 +407,14 @@ class MatchSetup(_message.Message):
         rated: _builtins.bool = ...,
         draw_start: _builtins.bool = ...,
         variant: _builtins.str = ...,
+        time_control: Global___TimeControl | None = ...,
+        stand_in_policy: _builtins.str = ...,
+        abandon_after: _duration_pb2.Duration | None = ...,
+        spectator_delay: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abandon_after", b"abandon_after", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_start", b"draw_start", "pool", b"pool", "rated", b"rated", "seats", b"seats", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abandon_after", b"abandon_after", "draw_start", b"draw_start", "pool", b"pool", "rated", b"rated", "seats", b"seats", "spectator_delay", b"spectator_delay", "stand_in_policy", b"stand_in_policy", "time_control", b"time_control", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -179,6 +431,8 @@ class Seat(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     BOT_POLICY_FIELD_NUMBER: _builtins.int
     CLIENT_ENTROPY_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat's number, from 0."""
     player_id: _builtins.str
@@ -189,6 +443,10 @@ class Seat(_message.Message):
     """The policy of a house bot, empty for players."""
     client_entropy: _builtins.bytes
     """The entropy the seat brought, 0 to 32 bytes."""
+    left: Global___LeaveCause.ValueType
+    """How its player left the open match; unspecified for those who stayed."""
+    stand_in_policy: _builtins.str
+    """The policy by which the house plays for the seat at present, because its player left, or let the turn's time run out."""
     def __init__(
         self,
         *,
@@ -197,10 +455,12 @@ class Seat(_message.Message):
         kind: Global___SeatKind.ValueType = ...,
         bot_policy: _builtins.str = ...,
         client_entropy: _builtins.bytes = ...,
+        left: Global___LeaveCause.ValueType = ...,
+        stand_in_policy: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_policy", b"bot_policy", "client_entropy", b"client_entropy", "kind", b"kind", "player_id", b"player_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_policy", b"bot_policy", "client_entropy", b"client_entropy", "kind", b"kind", "left", b"left", "player_id", b"player_id", "seat", b"seat", "stand_in_policy", b"stand_in_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -278,7 +538,9 @@ class Outcome(_message.Message):
     """Why it ended."""
     @_builtins.property
     def placements(self) -> _containers.RepeatedCompositeFieldContainer[Global___Placement]:
-        """One placement per seat, in the order of seats."""
+        """One placement per seat, in the order of seats; none if the match ended without a result. Who left is placed behind
+        all who stayed, the first to leave last.
+        """
 
     def __init__(
         self,
@@ -315,6 +577,12 @@ class Match(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     UPDATE_TIME_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CONTROL_FIELD_NUMBER: _builtins.int
+    CLOCKS_FIELD_NUMBER: _builtins.int
+    OFFERS_FIELD_NUMBER: _builtins.int
+    ABANDON_AFTER_FIELD_NUMBER: _builtins.int
+    SPECTATOR_DELAY_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match's id: 1 to 64 of a-z, 0-9, `_`, `-`."""
     game: _builtins.str
@@ -333,6 +601,10 @@ class Match(_message.Message):
     """The number of its last commit, 1 or more."""
     variant: _builtins.str
     """The way it is played, one of the game's variants."""
+    spectator_delay: _builtins.int
+    """By how many commits spectators see it later while it is open."""
+    stand_in_policy: _builtins.str
+    """The policy that plays on for a player who leaves; the game's own rule when empty."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___Seat]:
         """The seats, from seat 0."""
@@ -357,6 +629,22 @@ class Match(_message.Message):
     def update_time(self) -> _timestamp_pb2.Timestamp:
         """When its last commit was recorded, by the server's clock."""
 
+    @_builtins.property
+    def time_control(self) -> Global___TimeControl:
+        """The players' time; unset without a clock."""
+
+    @_builtins.property
+    def clocks(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatClock]:
+        """The clocks in the order of seats; none without a clock."""
+
+    @_builtins.property
+    def offers(self) -> _containers.RepeatedCompositeFieldContainer[Global___EndingOffer]:
+        """The offers to end it by agreement that stand."""
+
+    @_builtins.property
+    def abandon_after(self) -> _duration_pb2.Duration:
+        """How long a player who is to act may be gone before it can be claimed; unset: for ever."""
+
     def __init__(
         self,
         *,
@@ -375,10 +663,16 @@ class Match(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         update_time: _timestamp_pb2.Timestamp | None = ...,
         variant: _builtins.str = ...,
+        time_control: Global___TimeControl | None = ...,
+        clocks: _abc.Iterable[Global___SeatClock] | None = ...,
+        offers: _abc.Iterable[Global___EndingOffer] | None = ...,
+        abandon_after: _duration_pb2.Duration | None = ...,
+        spectator_delay: _builtins.int = ...,
+        stand_in_policy: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "create_time", b"create_time", "fairness", b"fairness", "outcome", b"outcome", "update_time", b"update_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "abandon_after", b"abandon_after", "create_time", b"create_time", "fairness", b"fairness", "outcome", b"outcome", "time_control", b"time_control", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "game", b"game", "match_id", b"match_id", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "state", b"state", "update_time", b"update_time", "variant", b"variant", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "abandon_after", b"abandon_after", "clocks", b"clocks", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "game", b"game", "match_id", b"match_id", "offers", b"offers", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "spectator_delay", b"spectator_delay", "stand_in_policy", b"stand_in_policy", "state", b"state", "time_control", b"time_control", "update_time", b"update_time", "variant", b"variant", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__outcome: _TypeAlias = _typing.Literal["outcome"]  # noqa: Y015
     _WhichOneofArgType__outcome: _TypeAlias = _typing.Literal["_outcome", b"_outcome"]  # noqa: Y015

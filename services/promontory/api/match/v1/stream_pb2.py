@@ -23,19 +23,22 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/stream.proto\x12\x17promontory.api.match.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0bserver_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"i\n\tStreamEnd\x12\x38\n\x06reason\x18\x01 \x01(\x0e\x32(.promontory.api.match.v1.StreamEndReason\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x11\n\tresumable\x18\x03 \x01(\x08*\xc1\x01\n\x0fStreamEndReason\x12!\n\x1dSTREAM_END_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eSTREAM_END_REASON_MATCH_CLOSED\x10\x01\x12%\n!STREAM_END_REASON_SERVER_DRAINING\x10\x02\x12\x1d\n\x19STREAM_END_REASON_MAX_AGE\x10\x03\x12!\n\x1dSTREAM_END_REASON_SLOW_READER\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/stream.proto\x12\x17promontory.api.match.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\"\xb5\x01\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0bserver_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06\x63locks\x18\x03 \x03(\x0b\x32\".promontory.api.match.v1.SeatClock\x12\x32\n\x08\x61\x62sences\x18\x04 \x03(\x0b\x32 .promontory.api.match.v1.Absence\"K\n\x07\x41\x62sence\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x32\n\x0e\x63laimable_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"i\n\tStreamEnd\x12\x38\n\x06reason\x18\x01 \x01(\x0e\x32(.promontory.api.match.v1.StreamEndReason\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x11\n\tresumable\x18\x03 \x01(\x08*\xc1\x01\n\x0fStreamEndReason\x12!\n\x1dSTREAM_END_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eSTREAM_END_REASON_MATCH_CLOSED\x10\x01\x12%\n!STREAM_END_REASON_SERVER_DRAINING\x10\x02\x12\x1d\n\x19STREAM_END_REASON_MAX_AGE\x10\x03\x12!\n\x1dSTREAM_END_REASON_SLOW_READER\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.match.v1.stream_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STREAMENDREASON']._serialized_start=285
-  _globals['_STREAMENDREASON']._serialized_end=478
-  _globals['_HEARTBEAT']._serialized_start=98
-  _globals['_HEARTBEAT']._serialized_end=175
-  _globals['_STREAMEND']._serialized_start=177
-  _globals['_STREAMEND']._serialized_end=282
+  _globals['_STREAMENDREASON']._serialized_start=504
+  _globals['_STREAMENDREASON']._serialized_end=697
+  _globals['_HEARTBEAT']._serialized_start=136
+  _globals['_HEARTBEAT']._serialized_end=317
+  _globals['_ABSENCE']._serialized_start=319
+  _globals['_ABSENCE']._serialized_end=394
+  _globals['_STREAMEND']._serialized_start=396
+  _globals['_STREAMEND']._serialized_end=501
 # @@protoc_insertion_point(module_scope)

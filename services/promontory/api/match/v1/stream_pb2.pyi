@@ -3,10 +3,13 @@
 isort:skip_file
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from promontory.api.match.v1 import match_pb2 as _match_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -33,7 +36,9 @@ class _StreamEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Strea
     STREAM_END_REASON_MAX_AGE: _StreamEndReason.ValueType  # 3
     """The stream reached its greatest age. Watch again after the last version received."""
     STREAM_END_REASON_SLOW_READER: _StreamEndReason.ValueType  # 4
-    """The reader was too slow. Watch again, without a version for a fresh snapshot."""
+    """The reader was too slow for more than 3 snapshots in place of commits. Watch again, from the last version received
+    or, for a fresh snapshot, from none. The call's status is then `RESOURCE_EXHAUSTED`.
+    """
 
 class StreamEndReason(_StreamEndReason, metaclass=_StreamEndReasonEnumTypeWrapper):
     """Why a stream ended."""
@@ -47,7 +52,9 @@ STREAM_END_REASON_SERVER_DRAINING: StreamEndReason.ValueType  # 2
 STREAM_END_REASON_MAX_AGE: StreamEndReason.ValueType  # 3
 """The stream reached its greatest age. Watch again after the last version received."""
 STREAM_END_REASON_SLOW_READER: StreamEndReason.ValueType  # 4
-"""The reader was too slow. Watch again, without a version for a fresh snapshot."""
+"""The reader was too slow for more than 3 snapshots in place of commits. Watch again, from the last version received
+or, for a fresh snapshot, from none. The call's status is then `RESOURCE_EXHAUSTED`.
+"""
 Global___StreamEndReason: _TypeAlias = StreamEndReason  # noqa: Y015
 
 @_typing.final
@@ -58,25 +65,65 @@ class Heartbeat(_message.Message):
 
     VERSION_FIELD_NUMBER: _builtins.int
     SERVER_TIME_FIELD_NUMBER: _builtins.int
+    CLOCKS_FIELD_NUMBER: _builtins.int
+    ABSENCES_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The match's last version the server knows of."""
     @_builtins.property
     def server_time(self) -> _timestamp_pb2.Timestamp:
         """The server's clock."""
 
+    @_builtins.property
+    def clocks(self) -> _containers.RepeatedCompositeFieldContainer[_match_pb2.SeatClock]:
+        """The clocks at `server_time`, in the order of seats; none without a clock."""
+
+    @_builtins.property
+    def absences(self) -> _containers.RepeatedCompositeFieldContainer[Global___Absence]:
+        """The seats that are to act and whose players are gone; only in matches where that can be claimed."""
+
     def __init__(
         self,
         *,
         version: _builtins.int = ...,
         server_time: _timestamp_pb2.Timestamp | None = ...,
+        clocks: _abc.Iterable[_match_pb2.SeatClock] | None = ...,
+        absences: _abc.Iterable[Global___Absence] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["server_time", b"server_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["server_time", b"server_time", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["absences", b"absences", "clocks", b"clocks", "server_time", b"server_time", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Heartbeat: _TypeAlias = Heartbeat  # noqa: Y015
+
+@_typing.final
+class Absence(_message.Message):
+    """A player who is to act and gone: without a connection and without a call."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CLAIMABLE_TIME_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat, from 0."""
+    @_builtins.property
+    def claimable_time(self) -> _timestamp_pb2.Timestamp:
+        """When an opponent may claim it, by the server's clock, if the player does not come back."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        claimable_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["claimable_time", b"claimable_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["claimable_time", b"claimable_time", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Absence: _TypeAlias = Absence  # noqa: Y015
 
 @_typing.final
 class StreamEnd(_message.Message):

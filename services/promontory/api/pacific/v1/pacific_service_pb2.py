@@ -22,7 +22,9 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import events_pb2 as promontory_dot_api_dot_match_dot_v1_dot_events__pb2
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 from promontory.api.match.v1 import stream_pb2 as promontory_dot_api_dot_match_dot_v1_dot_stream__pb2
 from promontory.api.pacific.v1 import commands_pb2 as promontory_dot_api_dot_pacific_dot_v1_dot_commands__pb2
@@ -30,61 +32,81 @@ from promontory.api.pacific.v1 import events_pb2 as promontory_dot_api_dot_pacif
 from promontory.api.pacific.v1 import view_pb2 as promontory_dot_api_dot_pacific_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/pacific/v1/pacific_service.proto\x12\x19promontory.api.pacific.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a(promontory/api/pacific/v1/commands.proto\x1a&promontory/api/pacific/v1/events.proto\x1a$promontory/api/pacific/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"t\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x02 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"e\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x37\n\x05legal\x18\x02 \x01(\x0b\x32(.promontory.api.pacific.v1.LegalCommands\"\xb4\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x34\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\".promontory.api.pacific.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xbc\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x06\x65vents\x18\x02 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12\x31\n\x04view\x18\x03 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"m\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x34\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\".promontory.api.pacific.v1.Command\"o\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x06\x65vents\x18\x02 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"o\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\xf6\x01\n\x12WatchMatchResponse\x12\x37\n\x08snapshot\x18\x01 \x01(\x0b\x32#.promontory.api.pacific.v1.SnapshotH\x00\x12\x33\n\x06\x63ommit\x18\x02 \x01(\x0b\x32!.promontory.api.pacific.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x42\x06\n\x04kind\"l\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x02 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\"\xde\x01\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x06\x65vents\x18\x03 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x05 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"f\n\x17ListMatchEventsResponse\x12\x32\n\x07\x63ommits\x18\x01 \x03(\x0b\x32!.promontory.api.pacific.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\x32\xf2\t\n\x0ePacificService\x12l\n\x0b\x43reateMatch\x12-.promontory.api.pacific.v1.CreateMatchRequest\x1a..promontory.api.pacific.v1.CreateMatchResponse\x12\x63\n\x08GetMatch\x12*.promontory.api.pacific.v1.GetMatchRequest\x1a+.promontory.api.pacific.v1.GetMatchResponse\x12l\n\x0bGetGameData\x12-.promontory.api.pacific.v1.GetGameDataRequest\x1a..promontory.api.pacific.v1.GetGameDataResponse\x12~\n\x11ListLegalCommands\x12\x33.promontory.api.pacific.v1.ListLegalCommandsRequest\x1a\x34.promontory.api.pacific.v1.ListLegalCommandsResponse\x12r\n\rSubmitCommand\x12/.promontory.api.pacific.v1.SubmitCommandRequest\x1a\x30.promontory.api.pacific.v1.SubmitCommandResponse\x12u\n\x0ePreviewCommand\x12\x30.promontory.api.pacific.v1.PreviewCommandRequest\x1a\x31.promontory.api.pacific.v1.PreviewCommandResponse\x12k\n\nWatchMatch\x12,.promontory.api.pacific.v1.WatchMatchRequest\x1a-.promontory.api.pacific.v1.WatchMatchResponse0\x01\x12x\n\x0fListMatchEvents\x12\x31.promontory.api.pacific.v1.ListMatchEventsRequest\x1a\x32.promontory.api.pacific.v1.ListMatchEventsResponse\x12]\n\x06Resign\x12(.promontory.api.pacific.v1.ResignRequest\x1a).promontory.api.pacific.v1.ResignResponse\x12n\n\x0b\x45xportMatch\x12-.promontory.api.pacific.v1.ExportMatchRequest\x1a..promontory.api.pacific.v1.ExportMatchResponse0\x01\x12~\n\x11PlayAutomatically\x12\x33.promontory.api.pacific.v1.PlayAutomaticallyRequest\x1a\x34.promontory.api.pacific.v1.PlayAutomaticallyResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/pacific/v1/pacific_service.proto\x12\x19promontory.api.pacific.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$promontory/api/match/v1/events.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a(promontory/api/pacific/v1/commands.proto\x1a&promontory/api/pacific/v1/events.proto\x1a$promontory/api/pacific/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"t\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x02 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"e\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x37\n\x05legal\x18\x02 \x01(\x0b\x32(.promontory.api.pacific.v1.LegalCommands\"\xb4\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x34\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\".promontory.api.pacific.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xbc\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x06\x65vents\x18\x02 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12\x31\n\x04view\x18\x03 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"m\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x34\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\".promontory.api.pacific.v1.Command\"o\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x30\n\x06\x65vents\x18\x02 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"\x85\x01\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0cresume_token\x18\x04 \x01(\x0c\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\xc3\x02\n\x12WatchMatchResponse\x12\x37\n\x08snapshot\x18\x01 \x01(\x0b\x32#.promontory.api.pacific.v1.SnapshotH\x00\x12\x33\n\x06\x63ommit\x18\x02 \x01(\x0b\x32!.promontory.api.pacific.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x12\x14\n\x0cresume_token\x18\x05 \x01(\x0c\x12\x35\n\x12heartbeat_interval\x18\x06 \x01(\x0b\x32\x19.google.protobuf.DurationB\x06\n\x04kind\"\x96\x01\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x02 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\x12\x17\n\x0fskipped_commits\x18\x03 \x01(\x03\x12\x0f\n\x07rewound\x18\x04 \x01(\x08\"\x99\x02\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x06\x65vents\x18\x03 \x03(\x0b\x32 .promontory.api.pacific.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x31\n\x04view\x18\x05 \x01(\x0b\x32#.promontory.api.pacific.v1.GameView\x12\x39\n\x0cmatch_events\x18\x06 \x03(\x0b\x32#.promontory.api.match.v1.MatchEvent\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"f\n\x17ListMatchEventsResponse\x12\x32\n\x07\x63ommits\x18\x01 \x03(\x0b\x32!.promontory.api.pacific.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"G\n\x11\x41\x62ortMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"T\n\x12\x41\x62ortMatchResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"K\n\x15\x43laimAbandonedRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"X\n\x16\x43laimAbandonedResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"y\n\x12OfferEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12/\n\x06\x65nding\x18\x03 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"U\n\x13OfferEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"J\n\x14\x44\x65\x63lineEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"W\n\x15\x44\x65\x63lineEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\"\'\n\x13\x45nforceClockRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"t\n\x14\x45nforceClockResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x10\n\x08\x65nforced\x18\x02 \x01(\x08\x12.\n\x06\x64ue_in\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x42\t\n\x07_due_in2\xa7\x0e\n\x0ePacificService\x12l\n\x0b\x43reateMatch\x12-.promontory.api.pacific.v1.CreateMatchRequest\x1a..promontory.api.pacific.v1.CreateMatchResponse\x12\x63\n\x08GetMatch\x12*.promontory.api.pacific.v1.GetMatchRequest\x1a+.promontory.api.pacific.v1.GetMatchResponse\x12l\n\x0bGetGameData\x12-.promontory.api.pacific.v1.GetGameDataRequest\x1a..promontory.api.pacific.v1.GetGameDataResponse\x12~\n\x11ListLegalCommands\x12\x33.promontory.api.pacific.v1.ListLegalCommandsRequest\x1a\x34.promontory.api.pacific.v1.ListLegalCommandsResponse\x12r\n\rSubmitCommand\x12/.promontory.api.pacific.v1.SubmitCommandRequest\x1a\x30.promontory.api.pacific.v1.SubmitCommandResponse\x12u\n\x0ePreviewCommand\x12\x30.promontory.api.pacific.v1.PreviewCommandRequest\x1a\x31.promontory.api.pacific.v1.PreviewCommandResponse\x12k\n\nWatchMatch\x12,.promontory.api.pacific.v1.WatchMatchRequest\x1a-.promontory.api.pacific.v1.WatchMatchResponse0\x01\x12x\n\x0fListMatchEvents\x12\x31.promontory.api.pacific.v1.ListMatchEventsRequest\x1a\x32.promontory.api.pacific.v1.ListMatchEventsResponse\x12]\n\x06Resign\x12(.promontory.api.pacific.v1.ResignRequest\x1a).promontory.api.pacific.v1.ResignResponse\x12i\n\nAbortMatch\x12,.promontory.api.pacific.v1.AbortMatchRequest\x1a-.promontory.api.pacific.v1.AbortMatchResponse\x12u\n\x0e\x43laimAbandoned\x12\x30.promontory.api.pacific.v1.ClaimAbandonedRequest\x1a\x31.promontory.api.pacific.v1.ClaimAbandonedResponse\x12l\n\x0bOfferEnding\x12-.promontory.api.pacific.v1.OfferEndingRequest\x1a..promontory.api.pacific.v1.OfferEndingResponse\x12r\n\rDeclineEnding\x12/.promontory.api.pacific.v1.DeclineEndingRequest\x1a\x30.promontory.api.pacific.v1.DeclineEndingResponse\x12n\n\x0b\x45xportMatch\x12-.promontory.api.pacific.v1.ExportMatchRequest\x1a..promontory.api.pacific.v1.ExportMatchResponse0\x01\x12~\n\x11PlayAutomatically\x12\x33.promontory.api.pacific.v1.PlayAutomaticallyRequest\x1a\x34.promontory.api.pacific.v1.PlayAutomaticallyResponse\x12o\n\x0c\x45nforceClock\x12..promontory.api.pacific.v1.EnforceClockRequest\x1a/.promontory.api.pacific.v1.EnforceClockResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.pacific.v1.pacific_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CREATEMATCHREQUEST']._serialized_start=306
-  _globals['_CREATEMATCHREQUEST']._serialized_end=398
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=400
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=468
-  _globals['_GETMATCHREQUEST']._serialized_start=470
-  _globals['_GETMATCHREQUEST']._serialized_end=567
-  _globals['_GETMATCHRESPONSE']._serialized_start=569
-  _globals['_GETMATCHRESPONSE']._serialized_end=685
-  _globals['_GETGAMEDATAREQUEST']._serialized_start=687
-  _globals['_GETGAMEDATAREQUEST']._serialized_end=726
-  _globals['_GETGAMEDATARESPONSE']._serialized_start=728
-  _globals['_GETGAMEDATARESPONSE']._serialized_end=805
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=807
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=865
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=867
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=968
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=971
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1151
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1154
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1342
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1344
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1453
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1455
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1566
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1568
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1679
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1682
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=1928
-  _globals['_SNAPSHOT']._serialized_start=1930
-  _globals['_SNAPSHOT']._serialized_end=2038
-  _globals['_COMMIT']._serialized_start=2041
-  _globals['_COMMIT']._serialized_end=2263
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2265
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2374
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2376
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2478
-  _globals['_RESIGNREQUEST']._serialized_start=2480
-  _globals['_RESIGNREQUEST']._serialized_end=2547
-  _globals['_RESIGNRESPONSE']._serialized_start=2549
-  _globals['_RESIGNRESPONSE']._serialized_end=2629
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2631
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2669
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2671
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2707
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=2709
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=2810
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=2812
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=2872
-  _globals['_PACIFICSERVICE']._serialized_start=2875
-  _globals['_PACIFICSERVICE']._serialized_end=4141
+  _globals['_CREATEMATCHREQUEST']._serialized_start=376
+  _globals['_CREATEMATCHREQUEST']._serialized_end=468
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=470
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=538
+  _globals['_GETMATCHREQUEST']._serialized_start=540
+  _globals['_GETMATCHREQUEST']._serialized_end=637
+  _globals['_GETMATCHRESPONSE']._serialized_start=639
+  _globals['_GETMATCHRESPONSE']._serialized_end=755
+  _globals['_GETGAMEDATAREQUEST']._serialized_start=757
+  _globals['_GETGAMEDATAREQUEST']._serialized_end=796
+  _globals['_GETGAMEDATARESPONSE']._serialized_start=798
+  _globals['_GETGAMEDATARESPONSE']._serialized_end=875
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=877
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=935
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=937
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1038
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1041
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1221
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1224
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1412
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1414
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1523
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1525
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1636
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1639
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1772
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1775
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=2098
+  _globals['_SNAPSHOT']._serialized_start=2101
+  _globals['_SNAPSHOT']._serialized_end=2251
+  _globals['_COMMIT']._serialized_start=2254
+  _globals['_COMMIT']._serialized_end=2535
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2537
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2646
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2648
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2750
+  _globals['_RESIGNREQUEST']._serialized_start=2752
+  _globals['_RESIGNREQUEST']._serialized_end=2819
+  _globals['_RESIGNRESPONSE']._serialized_start=2821
+  _globals['_RESIGNRESPONSE']._serialized_end=2901
+  _globals['_ABORTMATCHREQUEST']._serialized_start=2903
+  _globals['_ABORTMATCHREQUEST']._serialized_end=2974
+  _globals['_ABORTMATCHRESPONSE']._serialized_start=2976
+  _globals['_ABORTMATCHRESPONSE']._serialized_end=3060
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_start=3062
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_end=3137
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_start=3139
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_end=3227
+  _globals['_OFFERENDINGREQUEST']._serialized_start=3229
+  _globals['_OFFERENDINGREQUEST']._serialized_end=3350
+  _globals['_OFFERENDINGRESPONSE']._serialized_start=3352
+  _globals['_OFFERENDINGRESPONSE']._serialized_end=3437
+  _globals['_DECLINEENDINGREQUEST']._serialized_start=3439
+  _globals['_DECLINEENDINGREQUEST']._serialized_end=3513
+  _globals['_DECLINEENDINGRESPONSE']._serialized_start=3515
+  _globals['_DECLINEENDINGRESPONSE']._serialized_end=3602
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=3604
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=3642
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=3644
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=3680
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=3682
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=3783
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=3785
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=3845
+  _globals['_ENFORCECLOCKREQUEST']._serialized_start=3847
+  _globals['_ENFORCECLOCKREQUEST']._serialized_end=3886
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_start=3888
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_end=4004
+  _globals['_PACIFICSERVICE']._serialized_start=4007
+  _globals['_PACIFICSERVICE']._serialized_end=5838
 # @@protoc_insertion_point(module_scope)

@@ -80,6 +80,26 @@ class PacificServiceStub:
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ResignRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ResignResponse.FromString,
                 _registered_method=True)
+        self.AbortMatch = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/AbortMatch',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchResponse.FromString,
+                _registered_method=True)
+        self.ClaimAbandoned = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/ClaimAbandoned',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedResponse.FromString,
+                _registered_method=True)
+        self.OfferEnding = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/OfferEnding',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingResponse.FromString,
+                _registered_method=True)
+        self.DeclineEnding = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/DeclineEnding',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingResponse.FromString,
+                _registered_method=True)
         self.ExportMatch = channel.unary_stream(
                 '/promontory.api.pacific.v1.PacificService/ExportMatch',
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ExportMatchRequest.SerializeToString,
@@ -89,6 +109,11 @@ class PacificServiceStub:
                 '/promontory.api.pacific.v1.PacificService/PlayAutomatically',
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyResponse.FromString,
+                _registered_method=True)
+        self.EnforceClock = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/EnforceClock',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.FromString,
                 _registered_method=True)
 
 
@@ -151,6 +176,10 @@ class PacificServiceServicer:
     def WatchMatch(self, request, context):
         """Streams a match as one seat, or a spectator, may see it: a snapshot, then every commit by number, heartbeats, and
         one typed end. Resumes after any version on any replica, without gaps.
+
+        While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
+        is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
+        too long, the stream fails with `RESOURCE_EXHAUSTED`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -170,6 +199,42 @@ class PacificServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AbortMatch(self, request, context):
+        """Calls the match off, before any player has moved. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` after that.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClaimAbandoned(self, request, context):
+        """Claims the match from opponents who are to act and gone: they have left it by that.
+
+        Fails with `FAILED_PRECONDITION` while nobody is gone for the match's `abandon_after`. Idempotent for a given
+        `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def OfferEnding(self, request, context):
+        """Offers to end the match as a draw or without a result, or agrees to that; it ends once all players who stayed agree.
+        An offer lapses when it is declined, or when a player who has not agreed acts. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeclineEnding(self, request, context):
+        """Declines the offers of others that stand. Idempotent for a given `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportMatch(self, request, context):
         """Streams the whole log of a closed match as an audit file, in order.
 
@@ -182,6 +247,14 @@ class PacificServiceServicer:
     def PlayAutomatically(self, request, context):
         """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
         `match:automatic`. Idempotent for a given `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EnforceClock(self, request, context):
+        """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
+        scope `match:automatic`. Changes nothing while no deadline has passed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -235,6 +308,26 @@ def add_PacificServiceServicer_to_server(servicer, server):
                     request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ResignRequest.FromString,
                     response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ResignResponse.SerializeToString,
             ),
+            'AbortMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.AbortMatch,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchResponse.SerializeToString,
+            ),
+            'ClaimAbandoned': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClaimAbandoned,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedResponse.SerializeToString,
+            ),
+            'OfferEnding': grpc.unary_unary_rpc_method_handler(
+                    servicer.OfferEnding,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingResponse.SerializeToString,
+            ),
+            'DeclineEnding': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeclineEnding,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingResponse.SerializeToString,
+            ),
             'ExportMatch': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportMatch,
                     request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ExportMatchRequest.FromString,
@@ -244,6 +337,11 @@ def add_PacificServiceServicer_to_server(servicer, server):
                     servicer.PlayAutomatically,
                     request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyRequest.FromString,
                     response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyResponse.SerializeToString,
+            ),
+            'EnforceClock': grpc.unary_unary_rpc_method_handler(
+                    servicer.EnforceClock,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -501,6 +599,114 @@ class PacificService:
             _registered_method=True)
 
     @staticmethod
+    def AbortMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/AbortMatch',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.AbortMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClaimAbandoned(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/ClaimAbandoned',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.ClaimAbandonedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def OfferEnding(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/OfferEnding',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.OfferEndingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeclineEnding(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/DeclineEnding',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.DeclineEndingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ExportMatch(request,
             target,
             options=(),
@@ -544,6 +750,33 @@ class PacificService:
             '/promontory.api.pacific.v1.PacificService/PlayAutomatically',
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyRequest.SerializeToString,
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.PlayAutomaticallyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EnforceClock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/EnforceClock',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.FromString,
             options,
             channel_credentials,
             insecure,

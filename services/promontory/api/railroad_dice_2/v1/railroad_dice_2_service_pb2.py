@@ -22,7 +22,9 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import events_pb2 as promontory_dot_api_dot_match_dot_v1_dot_events__pb2
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 from promontory.api.match.v1 import stream_pb2 as promontory_dot_api_dot_match_dot_v1_dot_stream__pb2
 from promontory.api.railroad_dice_2.v1 import commands_pb2 as promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_commands__pb2
@@ -30,61 +32,81 @@ from promontory.api.railroad_dice_2.v1 import events_pb2 as promontory_dot_api_d
 from promontory.api.railroad_dice_2.v1 import view_pb2 as promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n?promontory/api/railroad_dice_2/v1/railroad_dice_2_service.proto\x12!promontory.api.railroad_dice_2.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x30promontory/api/railroad_dice_2/v1/commands.proto\x1a.promontory/api/railroad_dice_2/v1/events.proto\x1a,promontory/api/railroad_dice_2/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"|\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x02 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"m\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12?\n\x05legal\x18\x02 \x01(\x0b\x32\x30.promontory.api.railroad_dice_2.v1.LegalCommands\"\xbc\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12<\n\x08\x63ommands\x18\x03 \x03(\x0b\x32*.promontory.api.railroad_dice_2.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xcc\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x38\n\x06\x65vents\x18\x02 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12\x39\n\x04view\x18\x03 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"u\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12<\n\x08\x63ommands\x18\x03 \x03(\x0b\x32*.promontory.api.railroad_dice_2.v1.Command\"w\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x38\n\x06\x65vents\x18\x02 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"o\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\x86\x02\n\x12WatchMatchResponse\x12?\n\x08snapshot\x18\x01 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.SnapshotH\x00\x12;\n\x06\x63ommit\x18\x02 \x01(\x0b\x32).promontory.api.railroad_dice_2.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x42\x06\n\x04kind\"t\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x02 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\"\xee\x01\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x38\n\x06\x65vents\x18\x03 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x05 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"n\n\x17ListMatchEventsResponse\x12:\n\x07\x63ommits\x18\x01 \x03(\x0b\x32).promontory.api.railroad_dice_2.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\x32\xad\x0b\n\x14RailroadDice2Service\x12|\n\x0b\x43reateMatch\x12\x35.promontory.api.railroad_dice_2.v1.CreateMatchRequest\x1a\x36.promontory.api.railroad_dice_2.v1.CreateMatchResponse\x12s\n\x08GetMatch\x12\x32.promontory.api.railroad_dice_2.v1.GetMatchRequest\x1a\x33.promontory.api.railroad_dice_2.v1.GetMatchResponse\x12|\n\x0bGetGameData\x12\x35.promontory.api.railroad_dice_2.v1.GetGameDataRequest\x1a\x36.promontory.api.railroad_dice_2.v1.GetGameDataResponse\x12\x8e\x01\n\x11ListLegalCommands\x12;.promontory.api.railroad_dice_2.v1.ListLegalCommandsRequest\x1a<.promontory.api.railroad_dice_2.v1.ListLegalCommandsResponse\x12\x82\x01\n\rSubmitCommand\x12\x37.promontory.api.railroad_dice_2.v1.SubmitCommandRequest\x1a\x38.promontory.api.railroad_dice_2.v1.SubmitCommandResponse\x12\x85\x01\n\x0ePreviewCommand\x12\x38.promontory.api.railroad_dice_2.v1.PreviewCommandRequest\x1a\x39.promontory.api.railroad_dice_2.v1.PreviewCommandResponse\x12{\n\nWatchMatch\x12\x34.promontory.api.railroad_dice_2.v1.WatchMatchRequest\x1a\x35.promontory.api.railroad_dice_2.v1.WatchMatchResponse0\x01\x12\x88\x01\n\x0fListMatchEvents\x12\x39.promontory.api.railroad_dice_2.v1.ListMatchEventsRequest\x1a:.promontory.api.railroad_dice_2.v1.ListMatchEventsResponse\x12m\n\x06Resign\x12\x30.promontory.api.railroad_dice_2.v1.ResignRequest\x1a\x31.promontory.api.railroad_dice_2.v1.ResignResponse\x12~\n\x0b\x45xportMatch\x12\x35.promontory.api.railroad_dice_2.v1.ExportMatchRequest\x1a\x36.promontory.api.railroad_dice_2.v1.ExportMatchResponse0\x01\x12\x8e\x01\n\x11PlayAutomatically\x12;.promontory.api.railroad_dice_2.v1.PlayAutomaticallyRequest\x1a<.promontory.api.railroad_dice_2.v1.PlayAutomaticallyResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n?promontory/api/railroad_dice_2/v1/railroad_dice_2_service.proto\x12!promontory.api.railroad_dice_2.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$promontory/api/match/v1/events.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x30promontory/api/railroad_dice_2/v1/commands.proto\x1a.promontory/api/railroad_dice_2/v1/events.proto\x1a,promontory/api/railroad_dice_2/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"|\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x02 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"m\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12?\n\x05legal\x18\x02 \x01(\x0b\x32\x30.promontory.api.railroad_dice_2.v1.LegalCommands\"\xbc\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12<\n\x08\x63ommands\x18\x03 \x03(\x0b\x32*.promontory.api.railroad_dice_2.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xcc\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x38\n\x06\x65vents\x18\x02 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12\x39\n\x04view\x18\x03 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"u\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12<\n\x08\x63ommands\x18\x03 \x03(\x0b\x32*.promontory.api.railroad_dice_2.v1.Command\"w\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x38\n\x06\x65vents\x18\x02 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"\x85\x01\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0cresume_token\x18\x04 \x01(\x0c\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\xd3\x02\n\x12WatchMatchResponse\x12?\n\x08snapshot\x18\x01 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.SnapshotH\x00\x12;\n\x06\x63ommit\x18\x02 \x01(\x0b\x32).promontory.api.railroad_dice_2.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x12\x14\n\x0cresume_token\x18\x05 \x01(\x0c\x12\x35\n\x12heartbeat_interval\x18\x06 \x01(\x0b\x32\x19.google.protobuf.DurationB\x06\n\x04kind\"\x9e\x01\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x02 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\x12\x17\n\x0fskipped_commits\x18\x03 \x01(\x03\x12\x0f\n\x07rewound\x18\x04 \x01(\x08\"\xa9\x02\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x38\n\x06\x65vents\x18\x03 \x03(\x0b\x32(.promontory.api.railroad_dice_2.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12\x39\n\x04view\x18\x05 \x01(\x0b\x32+.promontory.api.railroad_dice_2.v1.GameView\x12\x39\n\x0cmatch_events\x18\x06 \x03(\x0b\x32#.promontory.api.match.v1.MatchEvent\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"n\n\x17ListMatchEventsResponse\x12:\n\x07\x63ommits\x18\x01 \x03(\x0b\x32).promontory.api.railroad_dice_2.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"G\n\x11\x41\x62ortMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"T\n\x12\x41\x62ortMatchResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"K\n\x15\x43laimAbandonedRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"X\n\x16\x43laimAbandonedResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"y\n\x12OfferEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12/\n\x06\x65nding\x18\x03 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"U\n\x13OfferEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"J\n\x14\x44\x65\x63lineEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"W\n\x15\x44\x65\x63lineEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\"\'\n\x13\x45nforceClockRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"t\n\x14\x45nforceClockResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x10\n\x08\x65nforced\x18\x02 \x01(\x08\x12.\n\x06\x64ue_in\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x42\t\n\x07_due_in2\xb4\x10\n\x14RailroadDice2Service\x12|\n\x0b\x43reateMatch\x12\x35.promontory.api.railroad_dice_2.v1.CreateMatchRequest\x1a\x36.promontory.api.railroad_dice_2.v1.CreateMatchResponse\x12s\n\x08GetMatch\x12\x32.promontory.api.railroad_dice_2.v1.GetMatchRequest\x1a\x33.promontory.api.railroad_dice_2.v1.GetMatchResponse\x12|\n\x0bGetGameData\x12\x35.promontory.api.railroad_dice_2.v1.GetGameDataRequest\x1a\x36.promontory.api.railroad_dice_2.v1.GetGameDataResponse\x12\x8e\x01\n\x11ListLegalCommands\x12;.promontory.api.railroad_dice_2.v1.ListLegalCommandsRequest\x1a<.promontory.api.railroad_dice_2.v1.ListLegalCommandsResponse\x12\x82\x01\n\rSubmitCommand\x12\x37.promontory.api.railroad_dice_2.v1.SubmitCommandRequest\x1a\x38.promontory.api.railroad_dice_2.v1.SubmitCommandResponse\x12\x85\x01\n\x0ePreviewCommand\x12\x38.promontory.api.railroad_dice_2.v1.PreviewCommandRequest\x1a\x39.promontory.api.railroad_dice_2.v1.PreviewCommandResponse\x12{\n\nWatchMatch\x12\x34.promontory.api.railroad_dice_2.v1.WatchMatchRequest\x1a\x35.promontory.api.railroad_dice_2.v1.WatchMatchResponse0\x01\x12\x88\x01\n\x0fListMatchEvents\x12\x39.promontory.api.railroad_dice_2.v1.ListMatchEventsRequest\x1a:.promontory.api.railroad_dice_2.v1.ListMatchEventsResponse\x12m\n\x06Resign\x12\x30.promontory.api.railroad_dice_2.v1.ResignRequest\x1a\x31.promontory.api.railroad_dice_2.v1.ResignResponse\x12y\n\nAbortMatch\x12\x34.promontory.api.railroad_dice_2.v1.AbortMatchRequest\x1a\x35.promontory.api.railroad_dice_2.v1.AbortMatchResponse\x12\x85\x01\n\x0e\x43laimAbandoned\x12\x38.promontory.api.railroad_dice_2.v1.ClaimAbandonedRequest\x1a\x39.promontory.api.railroad_dice_2.v1.ClaimAbandonedResponse\x12|\n\x0bOfferEnding\x12\x35.promontory.api.railroad_dice_2.v1.OfferEndingRequest\x1a\x36.promontory.api.railroad_dice_2.v1.OfferEndingResponse\x12\x82\x01\n\rDeclineEnding\x12\x37.promontory.api.railroad_dice_2.v1.DeclineEndingRequest\x1a\x38.promontory.api.railroad_dice_2.v1.DeclineEndingResponse\x12~\n\x0b\x45xportMatch\x12\x35.promontory.api.railroad_dice_2.v1.ExportMatchRequest\x1a\x36.promontory.api.railroad_dice_2.v1.ExportMatchResponse0\x01\x12\x8e\x01\n\x11PlayAutomatically\x12;.promontory.api.railroad_dice_2.v1.PlayAutomaticallyRequest\x1a<.promontory.api.railroad_dice_2.v1.PlayAutomaticallyResponse\x12\x7f\n\x0c\x45nforceClock\x12\x36.promontory.api.railroad_dice_2.v1.EnforceClockRequest\x1a\x37.promontory.api.railroad_dice_2.v1.EnforceClockResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.railroad_dice_2.v1.railroad_dice_2_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CREATEMATCHREQUEST']._serialized_start=354
-  _globals['_CREATEMATCHREQUEST']._serialized_end=446
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=448
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=516
-  _globals['_GETMATCHREQUEST']._serialized_start=518
-  _globals['_GETMATCHREQUEST']._serialized_end=615
-  _globals['_GETMATCHRESPONSE']._serialized_start=617
-  _globals['_GETMATCHRESPONSE']._serialized_end=741
-  _globals['_GETGAMEDATAREQUEST']._serialized_start=743
-  _globals['_GETGAMEDATAREQUEST']._serialized_end=782
-  _globals['_GETGAMEDATARESPONSE']._serialized_start=784
-  _globals['_GETGAMEDATARESPONSE']._serialized_end=861
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=863
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=921
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=923
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1032
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1035
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1223
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1226
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1430
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1432
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1549
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1551
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1670
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1672
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1783
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1786
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=2048
-  _globals['_SNAPSHOT']._serialized_start=2050
-  _globals['_SNAPSHOT']._serialized_end=2166
-  _globals['_COMMIT']._serialized_start=2169
-  _globals['_COMMIT']._serialized_end=2407
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2409
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2518
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2520
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2630
-  _globals['_RESIGNREQUEST']._serialized_start=2632
-  _globals['_RESIGNREQUEST']._serialized_end=2699
-  _globals['_RESIGNRESPONSE']._serialized_start=2701
-  _globals['_RESIGNRESPONSE']._serialized_end=2781
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2783
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2821
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2823
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2859
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=2861
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=2962
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=2964
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=3024
-  _globals['_RAILROADDICE2SERVICE']._serialized_start=3027
-  _globals['_RAILROADDICE2SERVICE']._serialized_end=4480
+  _globals['_CREATEMATCHREQUEST']._serialized_start=424
+  _globals['_CREATEMATCHREQUEST']._serialized_end=516
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=518
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=586
+  _globals['_GETMATCHREQUEST']._serialized_start=588
+  _globals['_GETMATCHREQUEST']._serialized_end=685
+  _globals['_GETMATCHRESPONSE']._serialized_start=687
+  _globals['_GETMATCHRESPONSE']._serialized_end=811
+  _globals['_GETGAMEDATAREQUEST']._serialized_start=813
+  _globals['_GETGAMEDATAREQUEST']._serialized_end=852
+  _globals['_GETGAMEDATARESPONSE']._serialized_start=854
+  _globals['_GETGAMEDATARESPONSE']._serialized_end=931
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=933
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=991
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=993
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1102
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1105
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1293
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1296
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1500
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1502
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1619
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1621
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1740
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1743
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1876
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1879
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=2218
+  _globals['_SNAPSHOT']._serialized_start=2221
+  _globals['_SNAPSHOT']._serialized_end=2379
+  _globals['_COMMIT']._serialized_start=2382
+  _globals['_COMMIT']._serialized_end=2679
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2681
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2790
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2792
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2902
+  _globals['_RESIGNREQUEST']._serialized_start=2904
+  _globals['_RESIGNREQUEST']._serialized_end=2971
+  _globals['_RESIGNRESPONSE']._serialized_start=2973
+  _globals['_RESIGNRESPONSE']._serialized_end=3053
+  _globals['_ABORTMATCHREQUEST']._serialized_start=3055
+  _globals['_ABORTMATCHREQUEST']._serialized_end=3126
+  _globals['_ABORTMATCHRESPONSE']._serialized_start=3128
+  _globals['_ABORTMATCHRESPONSE']._serialized_end=3212
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_start=3214
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_end=3289
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_start=3291
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_end=3379
+  _globals['_OFFERENDINGREQUEST']._serialized_start=3381
+  _globals['_OFFERENDINGREQUEST']._serialized_end=3502
+  _globals['_OFFERENDINGRESPONSE']._serialized_start=3504
+  _globals['_OFFERENDINGRESPONSE']._serialized_end=3589
+  _globals['_DECLINEENDINGREQUEST']._serialized_start=3591
+  _globals['_DECLINEENDINGREQUEST']._serialized_end=3665
+  _globals['_DECLINEENDINGRESPONSE']._serialized_start=3667
+  _globals['_DECLINEENDINGRESPONSE']._serialized_end=3754
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=3756
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=3794
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=3796
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=3832
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=3834
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=3935
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=3937
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=3997
+  _globals['_ENFORCECLOCKREQUEST']._serialized_start=3999
+  _globals['_ENFORCECLOCKREQUEST']._serialized_end=4038
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_start=4040
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_end=4156
+  _globals['_RAILROADDICE2SERVICE']._serialized_start=4159
+  _globals['_RAILROADDICE2SERVICE']._serialized_end=6259
 # @@protoc_insertion_point(module_scope)

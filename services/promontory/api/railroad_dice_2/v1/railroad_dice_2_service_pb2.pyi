@@ -5,9 +5,11 @@ Railroad Dice 2: the service that referees its matches, with typed commands, eve
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from promontory.api.match.v1 import events_pb2 as _events_pb2_1
 from promontory.api.match.v1 import match_pb2 as _match_pb2
 from promontory.api.match.v1 import stream_pb2 as _stream_pb2
 from promontory.api.railroad_dice_2.v1 import commands_pb2 as _commands_pb2
@@ -406,6 +408,7 @@ class WatchMatchRequest(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     AFTER_VERSION_FIELD_NUMBER: _builtins.int
+    RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """Required. The match."""
     seat: _builtins.int
@@ -414,16 +417,22 @@ class WatchMatchRequest(_message.Message):
     """Optional. The last version received, from 1: the stream starts with the next commit. When unset it starts with a
     snapshot of the latest version.
     """
+    resume_token: _builtins.bytes
+    """Optional. The `resume_token` of the last message received. It stands for that message's version, and for all that
+    led to it: if the log has lost or changed that, the stream starts with a snapshot that says so. Where it is set,
+    `after_version` does not count. A token of another match or seat is malformed.
+    """
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         seat: _builtins.int | None = ...,
         after_version: _builtins.int | None = ...,
+        resume_token: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "_seat", b"_seat", "after_version", b"after_version", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "_seat", b"_seat", "after_version", b"after_version", "match_id", b"match_id", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_version", b"_after_version", "_seat", b"_seat", "after_version", b"after_version", "match_id", b"match_id", "resume_token", b"resume_token", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_version: _TypeAlias = _typing.Literal["after_version"]  # noqa: Y015
     _WhichOneofArgType__after_version: _TypeAlias = _typing.Literal["_after_version", b"_after_version"]  # noqa: Y015
@@ -446,9 +455,15 @@ class WatchMatchResponse(_message.Message):
     COMMIT_FIELD_NUMBER: _builtins.int
     HEARTBEAT_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
+    RESUME_TOKEN_FIELD_NUMBER: _builtins.int
+    HEARTBEAT_INTERVAL_FIELD_NUMBER: _builtins.int
+    resume_token: _builtins.bytes
+    """Where to resume after this message: up to 64 bytes for `WatchMatchRequest.resume_token`. It gives no rights."""
     @_builtins.property
     def snapshot(self) -> Global___Snapshot:
-        """The state at a version; the first message unless the stream resumes."""
+        """The state at a version: the first message unless the stream resumes, and what the stream goes on with after
+        commits that it passes over.
+        """
 
     @_builtins.property
     def commit(self) -> Global___Commit:
@@ -462,6 +477,12 @@ class WatchMatchResponse(_message.Message):
     def end(self) -> _stream_pb2.StreamEnd:
         """The last message."""
 
+    @_builtins.property
+    def heartbeat_interval(self) -> _duration_pb2.Duration:
+        """How often the stream has a heartbeat while it is quiet: take it for dead when nothing came for 2.5 times as long. In
+        the first message of a stream only.
+        """
+
     def __init__(
         self,
         *,
@@ -469,10 +490,12 @@ class WatchMatchResponse(_message.Message):
         commit: Global___Commit | None = ...,
         heartbeat: _stream_pb2.Heartbeat | None = ...,
         end: _stream_pb2.StreamEnd | None = ...,
+        resume_token: _builtins.bytes = ...,
+        heartbeat_interval: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "end", b"end", "heartbeat", b"heartbeat", "kind", b"kind", "snapshot", b"snapshot"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "end", b"end", "heartbeat", b"heartbeat", "heartbeat_interval", b"heartbeat_interval", "kind", b"kind", "snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "end", b"end", "heartbeat", b"heartbeat", "kind", b"kind", "snapshot", b"snapshot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commit", b"commit", "end", b"end", "heartbeat", b"heartbeat", "heartbeat_interval", b"heartbeat_interval", "kind", b"kind", "resume_token", b"resume_token", "snapshot", b"snapshot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["snapshot", "commit", "heartbeat", "end"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
@@ -488,6 +511,16 @@ class Snapshot(_message.Message):
 
     MATCH_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    SKIPPED_COMMITS_FIELD_NUMBER: _builtins.int
+    REWOUND_FIELD_NUMBER: _builtins.int
+    skipped_commits: _builtins.int
+    """How many commits up to this version the stream passed over, because the reader was more than 64 behind;
+    `ListMatchEvents` has them. 0 for none.
+    """
+    rewound: _builtins.bool
+    """Whether the match's history was lost or changed before the last version received, which a failing store may do:
+    what was received after that no longer counts.
+    """
     @_builtins.property
     def match(self) -> _match_pb2.Match:
         """The match."""
@@ -501,10 +534,12 @@ class Snapshot(_message.Message):
         *,
         match: _match_pb2.Match | None = ...,
         view: _view_pb2.GameView | None = ...,
+        skipped_commits: _builtins.int = ...,
+        rewound: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "rewound", b"rewound", "skipped_commits", b"skipped_commits", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -521,6 +556,7 @@ class Commit(_message.Message):
     EVENTS_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    MATCH_EVENTS_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """Its number, from 1."""
     @_builtins.property
@@ -539,6 +575,10 @@ class Commit(_message.Message):
     def view(self) -> _view_pb2.GameView:
         """The game after it."""
 
+    @_builtins.property
+    def match_events(self) -> _containers.RepeatedCompositeFieldContainer[_events_pb2_1.MatchEvent]:
+        """What happened beside the game itself, before `events`."""
+
     def __init__(
         self,
         *,
@@ -547,10 +587,11 @@ class Commit(_message.Message):
         events: _abc.Iterable[_events_pb2.Event] | None = ...,
         match: _match_pb2.Match | None = ...,
         view: _view_pb2.GameView | None = ...,
+        match_events: _abc.Iterable[_events_pb2_1.MatchEvent] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "record_time", b"record_time", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "match", b"match", "record_time", b"record_time", "version", b"version", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "match", b"match", "match_events", b"match_events", "record_time", b"record_time", "version", b"version", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -679,6 +720,242 @@ class ResignResponse(_message.Message):
 Global___ResignResponse: _TypeAlias = ResignResponse  # noqa: Y015
 
 @_typing.final
+class AbortMatchRequest(_message.Message):
+    """Request message for `RailroadDice2Service.AbortMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    seat: _builtins.int
+    """Required. The seat that calls it off, from 0; must be the caller's."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AbortMatchRequest: _TypeAlias = AbortMatchRequest  # noqa: Y015
+
+@_typing.final
+class AbortMatchResponse(_message.Message):
+    """Response message for `RailroadDice2Service.AbortMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that closed the match."""
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The match after it."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AbortMatchResponse: _TypeAlias = AbortMatchResponse  # noqa: Y015
+
+@_typing.final
+class ClaimAbandonedRequest(_message.Message):
+    """Request message for `RailroadDice2Service.ClaimAbandoned`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    seat: _builtins.int
+    """Required. The seat that claims, from 0; must be the caller's."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimAbandonedRequest: _TypeAlias = ClaimAbandonedRequest  # noqa: Y015
+
+@_typing.final
+class ClaimAbandonedResponse(_message.Message):
+    """Response message for `RailroadDice2Service.ClaimAbandoned`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version the claim made."""
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The match after it."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClaimAbandonedResponse: _TypeAlias = ClaimAbandonedResponse  # noqa: Y015
+
+@_typing.final
+class OfferEndingRequest(_message.Message):
+    """Request message for `RailroadDice2Service.OfferEnding`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    ENDING_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    seat: _builtins.int
+    """Required. The seat that agrees, from 0; must be the caller's."""
+    ending: _match_pb2.Ending.ValueType
+    """Required. How to end the match."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        ending: _match_pb2.Ending.ValueType = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending", b"ending", "match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OfferEndingRequest: _TypeAlias = OfferEndingRequest  # noqa: Y015
+
+@_typing.final
+class OfferEndingResponse(_message.Message):
+    """Response message for `RailroadDice2Service.OfferEnding`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version the offer made."""
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The match after it."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OfferEndingResponse: _TypeAlias = OfferEndingResponse  # noqa: Y015
+
+@_typing.final
+class DeclineEndingRequest(_message.Message):
+    """Request message for `RailroadDice2Service.DeclineEnding`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    seat: _builtins.int
+    """Required. The seat that declines, from 0; must be the caller's."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclineEndingRequest: _TypeAlias = DeclineEndingRequest  # noqa: Y015
+
+@_typing.final
+class DeclineEndingResponse(_message.Message):
+    """Response message for `RailroadDice2Service.DeclineEnding`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version that made."""
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The match after it."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclineEndingResponse: _TypeAlias = DeclineEndingResponse  # noqa: Y015
+
+@_typing.final
 class ExportMatchRequest(_message.Message):
     """Request message for `RailroadDice2Service.ExportMatch`."""
 
@@ -781,3 +1058,59 @@ class PlayAutomaticallyResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PlayAutomaticallyResponse: _TypeAlias = PlayAutomaticallyResponse  # noqa: Y015
+
+@_typing.final
+class EnforceClockRequest(_message.Message):
+    """Request message for `RailroadDice2Service.EnforceClock`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnforceClockRequest: _TypeAlias = EnforceClockRequest  # noqa: Y015
+
+@_typing.final
+class EnforceClockResponse(_message.Message):
+    """Response message for `RailroadDice2Service.EnforceClock`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    ENFORCED_FIELD_NUMBER: _builtins.int
+    DUE_IN_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The match's version now."""
+    enforced: _builtins.bool
+    """Whether time ran out for a seat, and that was recorded now."""
+    @_builtins.property
+    def due_in(self) -> _duration_pb2.Duration:
+        """How long until the next deadline; unset if no clock runs."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        enforced: _builtins.bool = ...,
+        due_in: _duration_pb2.Duration | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_due_in", b"_due_in", "due_in", b"due_in"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_due_in", b"_due_in", "due_in", b"due_in", "enforced", b"enforced", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__due_in: _TypeAlias = _typing.Literal["due_in"]  # noqa: Y015
+    _WhichOneofArgType__due_in: _TypeAlias = _typing.Literal["_due_in", b"_due_in"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__due_in) -> _WhichOneofReturnType__due_in | None: ...
+
+Global___EnforceClockResponse: _TypeAlias = EnforceClockResponse  # noqa: Y015

@@ -22,7 +22,9 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import events_pb2 as promontory_dot_api_dot_match_dot_v1_dot_events__pb2
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 from promontory.api.match.v1 import stream_pb2 as promontory_dot_api_dot_match_dot_v1_dot_stream__pb2
 from promontory.api.transcontinental.v1 import commands_pb2 as promontory_dot_api_dot_transcontinental_dot_v1_dot_commands__pb2
@@ -30,61 +32,81 @@ from promontory.api.transcontinental.v1 import events_pb2 as promontory_dot_api_
 from promontory.api.transcontinental.v1 import view_pb2 as promontory_dot_api_dot_transcontinental_dot_v1_dot_view__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\nApromontory/api/transcontinental/v1/transcontinental_service.proto\x12\"promontory.api.transcontinental.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x31promontory/api/transcontinental/v1/commands.proto\x1a/promontory/api/transcontinental/v1/events.proto\x1a-promontory/api/transcontinental/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"}\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"n\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12@\n\x05legal\x18\x02 \x01(\x0b\x32\x31.promontory.api.transcontinental.v1.LegalCommands\"\xbd\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xce\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12:\n\x04view\x18\x03 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"v\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\"x\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"o\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\x88\x02\n\x12WatchMatchResponse\x12@\n\x08snapshot\x18\x01 \x01(\x0b\x32,.promontory.api.transcontinental.v1.SnapshotH\x00\x12<\n\x06\x63ommit\x18\x02 \x01(\x0b\x32*.promontory.api.transcontinental.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x42\x06\n\x04kind\"u\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\xf0\x01\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x65vents\x18\x03 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x05 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"o\n\x17ListMatchEventsResponse\x12;\n\x07\x63ommits\x18\x01 \x03(\x0b\x32*.promontory.api.transcontinental.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\x32\xc7\x0b\n\x17TranscontinentalService\x12~\n\x0b\x43reateMatch\x12\x36.promontory.api.transcontinental.v1.CreateMatchRequest\x1a\x37.promontory.api.transcontinental.v1.CreateMatchResponse\x12u\n\x08GetMatch\x12\x33.promontory.api.transcontinental.v1.GetMatchRequest\x1a\x34.promontory.api.transcontinental.v1.GetMatchResponse\x12~\n\x0bGetGameData\x12\x36.promontory.api.transcontinental.v1.GetGameDataRequest\x1a\x37.promontory.api.transcontinental.v1.GetGameDataResponse\x12\x90\x01\n\x11ListLegalCommands\x12<.promontory.api.transcontinental.v1.ListLegalCommandsRequest\x1a=.promontory.api.transcontinental.v1.ListLegalCommandsResponse\x12\x84\x01\n\rSubmitCommand\x12\x38.promontory.api.transcontinental.v1.SubmitCommandRequest\x1a\x39.promontory.api.transcontinental.v1.SubmitCommandResponse\x12\x87\x01\n\x0ePreviewCommand\x12\x39.promontory.api.transcontinental.v1.PreviewCommandRequest\x1a:.promontory.api.transcontinental.v1.PreviewCommandResponse\x12}\n\nWatchMatch\x12\x35.promontory.api.transcontinental.v1.WatchMatchRequest\x1a\x36.promontory.api.transcontinental.v1.WatchMatchResponse0\x01\x12\x8a\x01\n\x0fListMatchEvents\x12:.promontory.api.transcontinental.v1.ListMatchEventsRequest\x1a;.promontory.api.transcontinental.v1.ListMatchEventsResponse\x12o\n\x06Resign\x12\x31.promontory.api.transcontinental.v1.ResignRequest\x1a\x32.promontory.api.transcontinental.v1.ResignResponse\x12\x80\x01\n\x0b\x45xportMatch\x12\x36.promontory.api.transcontinental.v1.ExportMatchRequest\x1a\x37.promontory.api.transcontinental.v1.ExportMatchResponse0\x01\x12\x90\x01\n\x11PlayAutomatically\x12<.promontory.api.transcontinental.v1.PlayAutomaticallyRequest\x1a=.promontory.api.transcontinental.v1.PlayAutomaticallyResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\nApromontory/api/transcontinental/v1/transcontinental_service.proto\x12\"promontory.api.transcontinental.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$promontory/api/match/v1/events.proto\x1a#promontory/api/match/v1/match.proto\x1a$promontory/api/match/v1/stream.proto\x1a\x31promontory/api/transcontinental/v1/commands.proto\x1a/promontory/api/transcontinental/v1/events.proto\x1a-promontory/api/transcontinental/v1/view.proto\"\\\n\x12\x43reateMatchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x05setup\x18\x02 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\"D\n\x13\x43reateMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"a\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x14\n\x07version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x07\n\x05_seatB\n\n\x08_version\"}\n\x10GetMatchResponse\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\"\'\n\x12GetGameDataRequest\x12\x11\n\tdata_hash\x18\x01 \x01(\x0c\"M\n\x13GetGameDataResponse\x12\x15\n\rrules_version\x18\x01 \x01(\t\x12\x11\n\tdata_hash\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\":\n\x18ListLegalCommandsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\"n\n\x19ListLegalCommandsResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12@\n\x05legal\x18\x02 \x01(\x0b\x32\x31.promontory.api.transcontinental.v1.LegalCommands\"\xbd\x01\n\x14SubmitCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\x12\x1d\n\x10\x65xpected_version\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\tB\x13\n\x11_expected_version\"\xce\x01\n\x15SubmitCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12:\n\x04view\x18\x03 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"v\n\x15PreviewCommandRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12=\n\x08\x63ommands\x18\x03 \x03(\x0b\x32+.promontory.api.transcontinental.v1.Command\"x\n\x16PreviewCommandResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x39\n\x06\x65vents\x18\x02 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12\x12\n\nends_early\x18\x03 \x01(\x08\"\x85\x01\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x1a\n\rafter_version\x18\x03 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x0cresume_token\x18\x04 \x01(\x0c\x42\x07\n\x05_seatB\x10\n\x0e_after_version\"\xd5\x02\n\x12WatchMatchResponse\x12@\n\x08snapshot\x18\x01 \x01(\x0b\x32,.promontory.api.transcontinental.v1.SnapshotH\x00\x12<\n\x06\x63ommit\x18\x02 \x01(\x0b\x32*.promontory.api.transcontinental.v1.CommitH\x00\x12\x37\n\theartbeat\x18\x03 \x01(\x0b\x32\".promontory.api.match.v1.HeartbeatH\x00\x12\x31\n\x03\x65nd\x18\x04 \x01(\x0b\x32\".promontory.api.match.v1.StreamEndH\x00\x12\x14\n\x0cresume_token\x18\x05 \x01(\x0c\x12\x35\n\x12heartbeat_interval\x18\x06 \x01(\x0b\x32\x19.google.protobuf.DurationB\x06\n\x04kind\"\x9f\x01\n\x08Snapshot\x12-\n\x05match\x18\x01 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x02 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12\x17\n\x0fskipped_commits\x18\x03 \x01(\x03\x12\x0f\n\x07rewound\x18\x04 \x01(\x08\"\xab\x02\n\x06\x43ommit\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x65vents\x18\x03 \x03(\x0b\x32).promontory.api.transcontinental.v1.Event\x12-\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\x12:\n\x04view\x18\x05 \x01(\x0b\x32,.promontory.api.transcontinental.v1.GameView\x12\x39\n\x0cmatch_events\x18\x06 \x03(\x0b\x32#.promontory.api.match.v1.MatchEvent\"m\n\x16ListMatchEventsRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x07\n\x05_seat\"o\n\x17ListMatchEventsResponse\x12;\n\x07\x63ommits\x18\x01 \x03(\x0b\x32*.promontory.api.transcontinental.v1.Commit\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"C\n\rResignRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"P\n\x0eResignResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"G\n\x11\x41\x62ortMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"T\n\x12\x41\x62ortMatchResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"K\n\x15\x43laimAbandonedRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"X\n\x16\x43laimAbandonedResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"y\n\x12OfferEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12/\n\x06\x65nding\x18\x03 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"U\n\x13OfferEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"J\n\x14\x44\x65\x63lineEndingRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"W\n\x15\x44\x65\x63lineEndingResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12-\n\x05match\x18\x02 \x01(\x0b\x32\x1e.promontory.api.match.v1.Match\"&\n\x12\x45xportMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"$\n\x13\x45xportMatchResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"e\n\x18PlayAutomaticallyRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x15\n\rsince_version\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"<\n\x19PlayAutomaticallyResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x0e\n\x06played\x18\x02 \x01(\x08\"\'\n\x13\x45nforceClockRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"t\n\x14\x45nforceClockResponse\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12\x10\n\x08\x65nforced\x18\x02 \x01(\x08\x12.\n\x06\x64ue_in\x18\x03 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x42\t\n\x07_due_in2\xd9\x10\n\x17TranscontinentalService\x12~\n\x0b\x43reateMatch\x12\x36.promontory.api.transcontinental.v1.CreateMatchRequest\x1a\x37.promontory.api.transcontinental.v1.CreateMatchResponse\x12u\n\x08GetMatch\x12\x33.promontory.api.transcontinental.v1.GetMatchRequest\x1a\x34.promontory.api.transcontinental.v1.GetMatchResponse\x12~\n\x0bGetGameData\x12\x36.promontory.api.transcontinental.v1.GetGameDataRequest\x1a\x37.promontory.api.transcontinental.v1.GetGameDataResponse\x12\x90\x01\n\x11ListLegalCommands\x12<.promontory.api.transcontinental.v1.ListLegalCommandsRequest\x1a=.promontory.api.transcontinental.v1.ListLegalCommandsResponse\x12\x84\x01\n\rSubmitCommand\x12\x38.promontory.api.transcontinental.v1.SubmitCommandRequest\x1a\x39.promontory.api.transcontinental.v1.SubmitCommandResponse\x12\x87\x01\n\x0ePreviewCommand\x12\x39.promontory.api.transcontinental.v1.PreviewCommandRequest\x1a:.promontory.api.transcontinental.v1.PreviewCommandResponse\x12}\n\nWatchMatch\x12\x35.promontory.api.transcontinental.v1.WatchMatchRequest\x1a\x36.promontory.api.transcontinental.v1.WatchMatchResponse0\x01\x12\x8a\x01\n\x0fListMatchEvents\x12:.promontory.api.transcontinental.v1.ListMatchEventsRequest\x1a;.promontory.api.transcontinental.v1.ListMatchEventsResponse\x12o\n\x06Resign\x12\x31.promontory.api.transcontinental.v1.ResignRequest\x1a\x32.promontory.api.transcontinental.v1.ResignResponse\x12{\n\nAbortMatch\x12\x35.promontory.api.transcontinental.v1.AbortMatchRequest\x1a\x36.promontory.api.transcontinental.v1.AbortMatchResponse\x12\x87\x01\n\x0e\x43laimAbandoned\x12\x39.promontory.api.transcontinental.v1.ClaimAbandonedRequest\x1a:.promontory.api.transcontinental.v1.ClaimAbandonedResponse\x12~\n\x0bOfferEnding\x12\x36.promontory.api.transcontinental.v1.OfferEndingRequest\x1a\x37.promontory.api.transcontinental.v1.OfferEndingResponse\x12\x84\x01\n\rDeclineEnding\x12\x38.promontory.api.transcontinental.v1.DeclineEndingRequest\x1a\x39.promontory.api.transcontinental.v1.DeclineEndingResponse\x12\x80\x01\n\x0b\x45xportMatch\x12\x36.promontory.api.transcontinental.v1.ExportMatchRequest\x1a\x37.promontory.api.transcontinental.v1.ExportMatchResponse0\x01\x12\x90\x01\n\x11PlayAutomatically\x12<.promontory.api.transcontinental.v1.PlayAutomaticallyRequest\x1a=.promontory.api.transcontinental.v1.PlayAutomaticallyResponse\x12\x81\x01\n\x0c\x45nforceClock\x12\x37.promontory.api.transcontinental.v1.EnforceClockRequest\x1a\x38.promontory.api.transcontinental.v1.EnforceClockResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.transcontinental.v1.transcontinental_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CREATEMATCHREQUEST']._serialized_start=360
-  _globals['_CREATEMATCHREQUEST']._serialized_end=452
-  _globals['_CREATEMATCHRESPONSE']._serialized_start=454
-  _globals['_CREATEMATCHRESPONSE']._serialized_end=522
-  _globals['_GETMATCHREQUEST']._serialized_start=524
-  _globals['_GETMATCHREQUEST']._serialized_end=621
-  _globals['_GETMATCHRESPONSE']._serialized_start=623
-  _globals['_GETMATCHRESPONSE']._serialized_end=748
-  _globals['_GETGAMEDATAREQUEST']._serialized_start=750
-  _globals['_GETGAMEDATAREQUEST']._serialized_end=789
-  _globals['_GETGAMEDATARESPONSE']._serialized_start=791
-  _globals['_GETGAMEDATARESPONSE']._serialized_end=868
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=870
-  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=928
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=930
-  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1040
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1043
-  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1232
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1235
-  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1441
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1443
-  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1561
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1563
-  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1683
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1685
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1796
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1799
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=2063
-  _globals['_SNAPSHOT']._serialized_start=2065
-  _globals['_SNAPSHOT']._serialized_end=2182
-  _globals['_COMMIT']._serialized_start=2185
-  _globals['_COMMIT']._serialized_end=2425
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2427
-  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2536
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2538
-  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2649
-  _globals['_RESIGNREQUEST']._serialized_start=2651
-  _globals['_RESIGNREQUEST']._serialized_end=2718
-  _globals['_RESIGNRESPONSE']._serialized_start=2720
-  _globals['_RESIGNRESPONSE']._serialized_end=2800
-  _globals['_EXPORTMATCHREQUEST']._serialized_start=2802
-  _globals['_EXPORTMATCHREQUEST']._serialized_end=2840
-  _globals['_EXPORTMATCHRESPONSE']._serialized_start=2842
-  _globals['_EXPORTMATCHRESPONSE']._serialized_end=2878
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=2880
-  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=2981
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=2983
-  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=3043
-  _globals['_TRANSCONTINENTALSERVICE']._serialized_start=3046
-  _globals['_TRANSCONTINENTALSERVICE']._serialized_end=4525
+  _globals['_CREATEMATCHREQUEST']._serialized_start=430
+  _globals['_CREATEMATCHREQUEST']._serialized_end=522
+  _globals['_CREATEMATCHRESPONSE']._serialized_start=524
+  _globals['_CREATEMATCHRESPONSE']._serialized_end=592
+  _globals['_GETMATCHREQUEST']._serialized_start=594
+  _globals['_GETMATCHREQUEST']._serialized_end=691
+  _globals['_GETMATCHRESPONSE']._serialized_start=693
+  _globals['_GETMATCHRESPONSE']._serialized_end=818
+  _globals['_GETGAMEDATAREQUEST']._serialized_start=820
+  _globals['_GETGAMEDATAREQUEST']._serialized_end=859
+  _globals['_GETGAMEDATARESPONSE']._serialized_start=861
+  _globals['_GETGAMEDATARESPONSE']._serialized_end=938
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_start=940
+  _globals['_LISTLEGALCOMMANDSREQUEST']._serialized_end=998
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_start=1000
+  _globals['_LISTLEGALCOMMANDSRESPONSE']._serialized_end=1110
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_start=1113
+  _globals['_SUBMITCOMMANDREQUEST']._serialized_end=1302
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_start=1305
+  _globals['_SUBMITCOMMANDRESPONSE']._serialized_end=1511
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_start=1513
+  _globals['_PREVIEWCOMMANDREQUEST']._serialized_end=1631
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_start=1633
+  _globals['_PREVIEWCOMMANDRESPONSE']._serialized_end=1753
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1756
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1889
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1892
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=2233
+  _globals['_SNAPSHOT']._serialized_start=2236
+  _globals['_SNAPSHOT']._serialized_end=2395
+  _globals['_COMMIT']._serialized_start=2398
+  _globals['_COMMIT']._serialized_end=2697
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_start=2699
+  _globals['_LISTMATCHEVENTSREQUEST']._serialized_end=2808
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_start=2810
+  _globals['_LISTMATCHEVENTSRESPONSE']._serialized_end=2921
+  _globals['_RESIGNREQUEST']._serialized_start=2923
+  _globals['_RESIGNREQUEST']._serialized_end=2990
+  _globals['_RESIGNRESPONSE']._serialized_start=2992
+  _globals['_RESIGNRESPONSE']._serialized_end=3072
+  _globals['_ABORTMATCHREQUEST']._serialized_start=3074
+  _globals['_ABORTMATCHREQUEST']._serialized_end=3145
+  _globals['_ABORTMATCHRESPONSE']._serialized_start=3147
+  _globals['_ABORTMATCHRESPONSE']._serialized_end=3231
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_start=3233
+  _globals['_CLAIMABANDONEDREQUEST']._serialized_end=3308
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_start=3310
+  _globals['_CLAIMABANDONEDRESPONSE']._serialized_end=3398
+  _globals['_OFFERENDINGREQUEST']._serialized_start=3400
+  _globals['_OFFERENDINGREQUEST']._serialized_end=3521
+  _globals['_OFFERENDINGRESPONSE']._serialized_start=3523
+  _globals['_OFFERENDINGRESPONSE']._serialized_end=3608
+  _globals['_DECLINEENDINGREQUEST']._serialized_start=3610
+  _globals['_DECLINEENDINGREQUEST']._serialized_end=3684
+  _globals['_DECLINEENDINGRESPONSE']._serialized_start=3686
+  _globals['_DECLINEENDINGRESPONSE']._serialized_end=3773
+  _globals['_EXPORTMATCHREQUEST']._serialized_start=3775
+  _globals['_EXPORTMATCHREQUEST']._serialized_end=3813
+  _globals['_EXPORTMATCHRESPONSE']._serialized_start=3815
+  _globals['_EXPORTMATCHRESPONSE']._serialized_end=3851
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_start=3853
+  _globals['_PLAYAUTOMATICALLYREQUEST']._serialized_end=3954
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_start=3956
+  _globals['_PLAYAUTOMATICALLYRESPONSE']._serialized_end=4016
+  _globals['_ENFORCECLOCKREQUEST']._serialized_start=4018
+  _globals['_ENFORCECLOCKREQUEST']._serialized_end=4057
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_start=4059
+  _globals['_ENFORCECLOCKRESPONSE']._serialized_end=4175
+  _globals['_TRANSCONTINENTALSERVICE']._serialized_start=4178
+  _globals['_TRANSCONTINENTALSERVICE']._serialized_end=6315
 # @@protoc_insertion_point(module_scope)

@@ -63,11 +63,34 @@ class TranscontinentalServiceStub:
     WatchMatch: _grpc.UnaryStreamMultiCallable[_transcontinental_service_pb2.WatchMatchRequest, _transcontinental_service_pb2.WatchMatchResponse]
     """Streams a match as one seat, or a spectator, may see it: a snapshot, then every commit by number, heartbeats, and
     one typed end. Resumes after any version on any replica, without gaps.
+
+    While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
+    is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
+    too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     ListMatchEvents: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ListMatchEventsRequest, _transcontinental_service_pb2.ListMatchEventsResponse]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full."""
     Resign: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ResignRequest, _transcontinental_service_pb2.ResignResponse]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
+    AbortMatch: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.AbortMatchRequest, _transcontinental_service_pb2.AbortMatchResponse]
+    """Calls the match off, before any player has moved. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` after that.
+    """
+    ClaimAbandoned: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ClaimAbandonedRequest, _transcontinental_service_pb2.ClaimAbandonedResponse]
+    """Claims the match from opponents who are to act and gone: they have left it by that.
+
+    Fails with `FAILED_PRECONDITION` while nobody is gone for the match's `abandon_after`. Idempotent for a given
+    `request_id`.
+    """
+    OfferEnding: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.OfferEndingRequest, _transcontinental_service_pb2.OfferEndingResponse]
+    """Offers to end the match as a draw or without a result, or agrees to that; it ends once all players who stayed agree.
+    An offer lapses when it is declined, or when a player who has not agreed acts. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
+    """
+    DeclineEnding: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.DeclineEndingRequest, _transcontinental_service_pb2.DeclineEndingResponse]
+    """Declines the offers of others that stand. Idempotent for a given `request_id`."""
     ExportMatch: _grpc.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]
     """Streams the whole log of a closed match as an audit file, in order.
 
@@ -76,6 +99,10 @@ class TranscontinentalServiceStub:
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
+    """
+    EnforceClock: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.EnforceClockRequest, _transcontinental_service_pb2.EnforceClockResponse]
+    """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
+    scope `match:automatic`. Changes nothing while no deadline has passed.
     """
 
 @_typing.type_check_only
@@ -113,11 +140,34 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     WatchMatch: _aio.UnaryStreamMultiCallable[_transcontinental_service_pb2.WatchMatchRequest, _transcontinental_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
     """Streams a match as one seat, or a spectator, may see it: a snapshot, then every commit by number, heartbeats, and
     one typed end. Resumes after any version on any replica, without gaps.
+
+    While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
+    is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
+    too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     ListMatchEvents: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ListMatchEventsRequest, _transcontinental_service_pb2.ListMatchEventsResponse]  # type: ignore[assignment]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full."""
     Resign: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ResignRequest, _transcontinental_service_pb2.ResignResponse]  # type: ignore[assignment]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
+    AbortMatch: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.AbortMatchRequest, _transcontinental_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
+    """Calls the match off, before any player has moved. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` after that.
+    """
+    ClaimAbandoned: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.ClaimAbandonedRequest, _transcontinental_service_pb2.ClaimAbandonedResponse]  # type: ignore[assignment]
+    """Claims the match from opponents who are to act and gone: they have left it by that.
+
+    Fails with `FAILED_PRECONDITION` while nobody is gone for the match's `abandon_after`. Idempotent for a given
+    `request_id`.
+    """
+    OfferEnding: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.OfferEndingRequest, _transcontinental_service_pb2.OfferEndingResponse]  # type: ignore[assignment]
+    """Offers to end the match as a draw or without a result, or agrees to that; it ends once all players who stayed agree.
+    An offer lapses when it is declined, or when a player who has not agreed acts. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
+    """
+    DeclineEnding: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.DeclineEndingRequest, _transcontinental_service_pb2.DeclineEndingResponse]  # type: ignore[assignment]
+    """Declines the offers of others that stand. Idempotent for a given `request_id`."""
     ExportMatch: _aio.UnaryStreamMultiCallable[_transcontinental_service_pb2.ExportMatchRequest, _transcontinental_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
     """Streams the whole log of a closed match as an audit file, in order.
 
@@ -126,6 +176,10 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.PlayAutomaticallyRequest, _transcontinental_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
+    """
+    EnforceClock: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.EnforceClockRequest, _transcontinental_service_pb2.EnforceClockResponse]  # type: ignore[assignment]
+    """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
+    scope `match:automatic`. Changes nothing while no deadline has passed.
     """
 
 class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -202,6 +256,10 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_transcontinental_service_pb2.WatchMatchResponse], _abc.AsyncIterator[_transcontinental_service_pb2.WatchMatchResponse]]:
         """Streams a match as one seat, or a spectator, may see it: a snapshot, then every commit by number, heartbeats, and
         one typed end. Resumes after any version on any replica, without gaps.
+
+        While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
+        is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
+        too long, the stream fails with `RESOURCE_EXHAUSTED`.
         """
 
     @_abc_1.abstractmethod
@@ -219,6 +277,49 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_transcontinental_service_pb2.ResignResponse, _abc.Awaitable[_transcontinental_service_pb2.ResignResponse]]:
         """Gives the game up for a seat. Idempotent for a given `request_id`."""
+
+    @_abc_1.abstractmethod
+    def AbortMatch(
+        self,
+        request: _transcontinental_service_pb2.AbortMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.AbortMatchResponse, _abc.Awaitable[_transcontinental_service_pb2.AbortMatchResponse]]:
+        """Calls the match off, before any player has moved. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` after that.
+        """
+
+    @_abc_1.abstractmethod
+    def ClaimAbandoned(
+        self,
+        request: _transcontinental_service_pb2.ClaimAbandonedRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.ClaimAbandonedResponse, _abc.Awaitable[_transcontinental_service_pb2.ClaimAbandonedResponse]]:
+        """Claims the match from opponents who are to act and gone: they have left it by that.
+
+        Fails with `FAILED_PRECONDITION` while nobody is gone for the match's `abandon_after`. Idempotent for a given
+        `request_id`.
+        """
+
+    @_abc_1.abstractmethod
+    def OfferEnding(
+        self,
+        request: _transcontinental_service_pb2.OfferEndingRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.OfferEndingResponse, _abc.Awaitable[_transcontinental_service_pb2.OfferEndingResponse]]:
+        """Offers to end the match as a draw or without a result, or agrees to that; it ends once all players who stayed agree.
+        An offer lapses when it is declined, or when a player who has not agreed acts. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
+        """
+
+    @_abc_1.abstractmethod
+    def DeclineEnding(
+        self,
+        request: _transcontinental_service_pb2.DeclineEndingRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.DeclineEndingResponse, _abc.Awaitable[_transcontinental_service_pb2.DeclineEndingResponse]]:
+        """Declines the offers of others that stand. Idempotent for a given `request_id`."""
 
     @_abc_1.abstractmethod
     def ExportMatch(
@@ -239,6 +340,16 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_transcontinental_service_pb2.PlayAutomaticallyResponse, _abc.Awaitable[_transcontinental_service_pb2.PlayAutomaticallyResponse]]:
         """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
         `match:automatic`. Idempotent for a given `request_id`.
+        """
+
+    @_abc_1.abstractmethod
+    def EnforceClock(
+        self,
+        request: _transcontinental_service_pb2.EnforceClockRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.EnforceClockResponse, _abc.Awaitable[_transcontinental_service_pb2.EnforceClockResponse]]:
+        """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
+        scope `match:automatic`. Changes nothing while no deadline has passed.
         """
 
 def add_TranscontinentalServiceServicer_to_server(servicer: TranscontinentalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

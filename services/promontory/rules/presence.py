@@ -1,0 +1,24 @@
+"""Presence in memory: of one process, for tests and for matches that live no longer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+
+from promontory.games.kernel import Seat
+
+
+class LocalPresence:
+    """A `Presence` that forgets with its process; `clock` gives the time in ms since the epoch."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._seen: dict[str, dict[Seat, int]] = defaultdict(dict)
+
+    def seen(self, match_id: str, seat: Seat) -> None:
+        """Note that the player of `seat` is there now."""
+        self._seen[match_id][seat] = self._clock()
+
+    async def last_seen(self, match_id: str) -> Mapping[Seat, int]:
+        """Return when the players of seats were last there; see `Presence.last_seen`."""
+        return dict(self._seen.get(match_id, {}))
