@@ -28,6 +28,7 @@ from promontory.local.arguments import redis_url as _redis_url
 from promontory.local.arguments import tell as _tell
 from promontory.local.check_commands import add_audit as _audit
 from promontory.local.check_commands import add_versions as _versions
+from promontory.local.watch_commands import add_watch as _watch
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -65,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
         _arena,
         _leaderboard,
         _show,
+        _watch,
         _export,
         _audit,
         _versions,

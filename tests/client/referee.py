@@ -22,7 +22,7 @@ from promontory.games.registry import game
 from promontory.games.transcontinental.cards import shipped_cards
 from promontory.games.transcontinental.events import Event
 from promontory.games.transcontinental.state import State
-from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.identity import caller
 
 SERVICE = pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
@@ -104,8 +104,10 @@ def _raise(planned: list[Any]) -> None:
 class Referee:
     """The servicer: one match, `tc-000-test`, between `ada` (seat 0) and `bob` (seat 1).
 
-    Streams send every commit `repeats` times, and those of the versions in `skips` not at all. Whatever data the match
-    is said to be pinned to, only the shipped deck is given.
+    Streams send every commit `repeats` times, and those of the versions in `skips` not at all. Their resume tokens are
+    the versions in words, and with `takes_tokens` off none is taken. They say that they have a heartbeat every
+    `told_heartbeat_seconds`, or say nothing. Whatever data the match is said to be pinned to, only the shipped deck is
+    given.
     """
 
     match_id = "tc-000-test"
@@ -117,6 +119,8 @@ class Referee:
         self.open_streams = 0
         self.heartbeats = 0
         self.repeats = 1
+        self.takes_tokens = True
+        self.told_heartbeat_seconds = 0.0
         self.data_hash = GAME.data_hash
         self.skips: set[int] = set()
         self._heartbeat_seconds = heartbeat_seconds
@@ -181,10 +185,12 @@ class Referee:
 
     async def WatchMatch(self, request: pb.WatchMatchRequest, context: Any) -> AsyncIterator[pb.WatchMatchResponse]:
         with self.faults.call("WatchMatch", request):
+            if request.resume_token and not self.takes_tokens:
+                raise malformed("resume_token", "was issued by somebody else")
             self.open_streams += 1
             try:
                 async for message in cut_short(self._watch(request), self.faults.next_cut()):
-                    yield message
+                    yield self._completed(message)
             finally:
                 self.open_streams -= 1
 
@@ -210,8 +216,10 @@ class Referee:
     async def CreateMatch(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    async def PlayAutomatically(self, request: Any, context: Any) -> Any:
+    async def _unwanted(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
+
+    PlayAutomatically = AbortMatch = ClaimAbandoned = OfferEnding = DeclineEnding = EnforceClock = _unwanted
 
     async def _submit(self, request: pb.SubmitCommandRequest) -> int:
         if caller().subject != self.players[request.seat]:
@@ -255,6 +263,19 @@ class Referee:
                 yield pb.WatchMatchResponse(heartbeat=stream_pb2.Heartbeat(version=sent, server_time=NOON))
         end = StreamEnd(reason=stream_pb2.STREAM_END_REASON_MATCH_CLOSED, version=sent)
         yield pb.WatchMatchResponse(end=end)
+
+    def _completed(self, message: pb.WatchMatchResponse) -> pb.WatchMatchResponse:
+        version = message.commit.version or message.snapshot.match.version or message.heartbeat.version
+        message.resume_token = f"after {version}".encode()
+        if self.told_heartbeat_seconds:
+            message.heartbeat_interval.FromMilliseconds(round(1000 * self.told_heartbeat_seconds))
+        return message
+
+    def snapshot(self, version: int, **fields: Any) -> pb.WatchMatchResponse:
+        """Return a snapshot as a spectator may see it."""
+        return pb.WatchMatchResponse(
+            snapshot=pb.Snapshot(match=self._match(version), view=self._view(version, None), **fields)
+        )
 
     async def _moved_past(self, version: int) -> bool:
         try:
@@ -319,7 +340,7 @@ async def _each(messages: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 async def cut_short(messages: AsyncIterator[Any], cut: Cut | None) -> AsyncIterator[Any]:
-    """Yield `messages`, but end as `cut` says."""
+    """Yield `messages`, but end as `cut` says, after one more message if that is how."""
     count, how = cut or (-1, None)
     while count:
         count -= 1
@@ -333,3 +354,5 @@ async def cut_short(messages: AsyncIterator[Any], cut: Cut | None) -> AsyncItera
         raise how
     if isinstance(how, StreamEnd):
         yield pb.WatchMatchResponse(end=how)
+    if isinstance(how, pb.WatchMatchResponse):
+        yield how

@@ -36,6 +36,7 @@ def ending(reason: stream_pb2.StreamEndReason.ValueType) -> stream_pb2.StreamEnd
 DRAINING = ending(stream_pb2.STREAM_END_REASON_SERVER_DRAINING)
 OLD = ending(stream_pb2.STREAM_END_REASON_MAX_AGE)
 SLOW = ending(stream_pb2.STREAM_END_REASON_SLOW_READER)
+CUT_OFF = Refusal(Kind.TOO_MANY, "SLOW_READER", "nothing was taken", metadata={"retrySeconds": 0.001})
 STOPPED = Refusal(Kind.UNAVAILABLE, "SERVER_DRAINING", "stopping", metadata={"retrySeconds": 0})
 
 
@@ -57,6 +58,7 @@ def assert_whole(updates: list[Update], referee: Referee, *, first: int = 1) -> 
         pytest.param([(3, DRAINING)], id="the server drains"),
         pytest.param([(5, OLD), (1, OLD), (1, OLD)], id="streams get too old"),
         pytest.param([(4, SLOW)], id="the reader was slow"),
+        pytest.param([(4, CUT_OFF)], id="the reader took nothing"),
         pytest.param([(2, STOPPED), (0, STOPPED), (0, STOPPED)], id="the server is unavailable"),
         pytest.param([(2, None), (0, None), (1, None)], id="streams end without a word"),
         pytest.param([(7, DRAINING), (0, DRAINING), (0, STOPPED), (1, None), (1, OLD)], id="all together"),
@@ -84,7 +86,8 @@ async def test_a_watch_resumes_after_the_last_version_it_has(world: World, clien
     await watching
     first, *others = world.faults.requests("WatchMatch")
     assert not first.HasField("after_version")
-    assert [request.after_version for request in others] == [6, 8]
+    assert first.resume_token == b""
+    assert [(request.after_version, request.resume_token) for request in others] == [(6, b"after 6"), (8, b"after 8")]
 
 
 async def test_a_watch_can_start_after_a_version(world: World, client: AsyncClient) -> None:
@@ -92,6 +95,47 @@ async def test_a_watch_can_start_after_a_version(world: World, client: AsyncClie
     spectator = client.spectate("transcontinental", MATCH)
     updates = [update async for update in spectator.updates(after=3)]
     assert [update.version for update in updates] == list(range(4, world.referee.version + 1))
+
+
+async def test_a_watch_can_start_after_an_update_of_an_earlier_process(world: World, client: AsyncClient) -> None:
+    """[WatchMatchRequest.resume_token] With the token, the server notices if its log lost what was seen."""
+    await world.referee.play(GREEDY, Random(1), until=6)
+    spectator = client.spectate("transcontinental", MATCH)
+    async with aclosing(spectator.updates()) as updates:
+        last = await anext(updates)
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    following = [update async for update in spectator.updates(last.version, resume_token=last.resume_token)]
+    assert [update.version for update in following] == list(range(7, world.referee.version + 1))
+    assert world.faults.requests("WatchMatch")[-1].resume_token == last.resume_token == b"after 6"
+
+
+async def test_a_token_that_is_refused_is_given_up_for_the_version(world: World, client: AsyncClient) -> None:
+    """As when all replicas got a new key."""
+    world.referee.takes_tokens = False
+    world.faults.cut((3, DRAINING))
+    watching = asyncio.create_task(watched(client.seat("transcontinental", MATCH, 0)))
+    await eventually(lambda: _true(world.referee.open_streams))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, world.referee)
+
+
+async def test_commits_that_the_stream_passed_over_are_counted(world: World, client: AsyncClient) -> None:
+    """[Snapshot.skipped_commits] Then it goes on without gaps."""
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    world.faults.cut((2, world.referee.snapshot(9, skipped_commits=6)))
+    updates = [update async for update in client.spectate("transcontinental", MATCH).updates(after=1)]
+    last = world.referee.version
+    assert [(each.version, each.skipped) for each in updates[:4]] == [(2, 0), (3, 0), (9, 6), (10, 0)]
+    assert [update.version for update in updates[3:]] == list(range(10, last + 1))
+
+
+async def test_a_history_that_was_rewound_is_told(world: World, client: AsyncClient) -> None:
+    """[Snapshot.rewound] An update of a version that was there before, and says why."""
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    world.faults.cut((5, world.referee.snapshot(3, rewound=True)))
+    updates = [update async for update in client.spectate("transcontinental", MATCH).updates(after=1)]
+    assert [(each.version, each.rewound) for each in updates[3:7]] == [(5, False), (6, False), (3, True), (4, False)]
+    assert [request.after_version for request in world.faults.requests("WatchMatch")] == [1, 3]
 
 
 async def test_watching_a_finished_match_shows_how_it_ended(world: World, client: AsyncClient) -> None:
@@ -129,6 +173,25 @@ async def test_a_silent_stream_is_dead(world: World, connect: Connect) -> None:
     await eventually(lambda: _true(len(world.faults.requests("WatchMatch")) >= 2))
     await world.referee.play(GREEDY, Random(1), until=10_000)
     assert_whole(await watching, world.referee)
+
+
+async def test_a_stream_says_itself_when_it_is_dead(world: World, connect: Connect) -> None:
+    """[WatchMatchResponse.heartbeat_interval] The server's word counts, not what the client takes for usual."""
+    world.referee.told_heartbeat_seconds = 0.03
+    world.faults.cut((1, HANG), (1, HANG))
+    timing = msgspec.structs.replace(HASTY, heartbeat_seconds=600)
+    watching = asyncio.create_task(watched(connect(timing=timing).spectate("transcontinental", MATCH)))
+    await eventually(lambda: _true(len(world.faults.requests("WatchMatch")) >= 3))
+    world.referee.told_heartbeat_seconds = 600
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    assert_whole(await watching, world.referee)
+
+
+async def test_any_match_is_watched_by_its_id(world: World, client: AsyncClient) -> None:
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    (update,) = [update async for update in client.watch(MATCH)]
+    after = [update.version async for update in client.watch(MATCH, seat=0, after=update.version - 2)]
+    assert after == [update.version - 1, update.version]
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.client.connection import Connection, Remote, Token
 from promontory.client.errors import NotFound, PromontoryError
-from promontory.client.matches import Commit
+from promontory.client.matches import Commit, Update
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
 from promontory.client.tables import USUAL, Lobby, MatchEntry, Table, TableOptions
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
+from promontory.client.watching import game_of
 from promontory.games import registry
 
 ENTROPY_BYTES = 32
@@ -161,6 +162,13 @@ class AsyncClient:
     def spectate(self, game: str, match_id: str) -> Spectator:
         """Return a match as a spectator sees it. Raises `UnknownGameError` if there is no such game."""
         return Spectator(GameRemote(self._connection, registry.entry(game)), match_id)
+
+    def watch(self, match_id: str, *, seat: int | None = None, after: int | None = None) -> AsyncGenerator[Update]:
+        """Yield a match of any game as it is now, then after every commit, as `seat` or a spectator may see it.
+
+        With `after` it yields what follows that version. See `Spectator.updates`.
+        """
+        return self._watched(game_of(match_id), match_id, seat).updates(after)
 
     def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> AsyncGenerator[Commit]:
         """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from promontory.client import seats, tickets
 from promontory.client.asynchronous import RETRY_SECONDS, AsyncClient
+from promontory.client.conduct import Ending
 from promontory.client.connection import Token
 from promontory.client.errors import ClientClosed
 from promontory.client.loops import LoopThread
@@ -100,6 +101,10 @@ class Client:
     def spectate(self, game: str, match_id: str) -> Spectator:
         """Return a match as a spectator sees it."""
         return Spectator(self._portal, game, match_id)
+
+    def watch(self, match_id: str, *, seat: int | None = None, after: int | None = None) -> Iterator[Update]:
+        """Yield a match of any game as it is now, then after every commit, as `seat` or a spectator may see it."""
+        return self._portal.iterate(lambda client: client.watch(match_id, seat=seat, after=after))
 
     def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> Iterator[Commit]:
         """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
@@ -198,9 +203,9 @@ class Spectator:
         """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
         return self._portal.run(lambda client: self._in(client).rules())
 
-    def updates(self, after: int | None = None) -> Iterator[Update]:
+    def updates(self, after: int | None = None, *, resume_token: bytes = b"") -> Iterator[Update]:
         """Yield the match as it is now, then after every commit, until it is over; with `after`, what follows it."""
-        return self._portal.iterate(lambda client: self._in(client).updates(after))
+        return self._portal.iterate(lambda client: self._in(client).updates(after, resume_token=resume_token))
 
     def __iter__(self) -> Iterator[Update]:
         return self.updates()
@@ -252,6 +257,25 @@ class Seat(Spectator):
     def resign(self, *, request_id: str | None = None) -> MatchSummary:
         """Give the game up; return the match after it."""
         return self._portal.run(lambda client: self._in(client).resign(request_id=request_id))
+
+    def abort(self, *, request_id: str | None = None) -> MatchSummary:
+        """Call the match off; return it closed. Raises `FailedPrecondition` once a player has moved."""
+        return self._portal.run(lambda client: self._in(client).abort(request_id=request_id))
+
+    def claim(self, *, request_id: str | None = None) -> MatchSummary:
+        """Claim the match from opponents who are to act and gone for its `abandon_after`; return it after that.
+
+        Raises `FailedPrecondition` while nobody is; its metadata may tell `claimableSeconds`.
+        """
+        return self._portal.run(lambda client: self._in(client).claim(request_id=request_id))
+
+    def offer(self, ending: Ending, *, request_id: str | None = None) -> MatchSummary:
+        """Offer to end the match, or agree to what was offered; it is closed once all players who stayed agree."""
+        return self._portal.run(lambda client: self._in(client).offer(ending, request_id=request_id))
+
+    def decline(self, *, request_id: str | None = None) -> MatchSummary:
+        """Decline the offers of others that stand."""
+        return self._portal.run(lambda client: self._in(client).decline(request_id=request_id))
 
     def _in(self, client: AsyncClient) -> seats.Seat:
         return client.seat(self.game, self.match_id, self.seat)

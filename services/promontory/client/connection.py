@@ -26,7 +26,7 @@ from promontory.client.errors import (
     is_from_transport,
 )
 from promontory.client.outages import OnOutage, OutageWatch
-from promontory.client.retrying import Patience, Timing
+from promontory.client.retrying import Patience, Timing, told_silence_seconds
 from promontory.client.stubs import Stub
 
 Token: TypeAlias = str | Callable[[], str]
@@ -148,11 +148,12 @@ class Remote:
 
     async def stream(self, method: str, request: Message) -> AsyncGenerator[Any]:
         """Yield the messages of one streaming call, until it ends; raise `Unavailable` if it falls silent."""
-        stub = self._connection.stub(self._service)
+        stub, silence_seconds = self._connection.stub(self._service), self._timing.silence_seconds
         call = getattr(stub, method)(request, metadata=self._connection.metadata())
         try:
-            while (message := await self._read(stub, method, call)) is not _EOF:
+            while (message := await self._read(stub, method, call, silence_seconds)) is not _EOF:
                 self._connection.outages.answered(self._connection.address(self._service))
+                silence_seconds = told_silence_seconds(message) or silence_seconds
                 yield message
         finally:
             call.cancel()
@@ -191,14 +192,14 @@ class Remote:
                 await self._connection.abandon(self._service, stub)
             raise
 
-    async def _read(self, stub: Stub, method: str, call: Any) -> Any:
+    async def _read(self, stub: Stub, method: str, call: Any, silence_seconds: float) -> Any:
         try:
             with self._failures(method):
-                async with asyncio.timeout(self._timing.silence_seconds):
+                async with asyncio.timeout(silence_seconds):
                     return await call.read()
         except TimeoutError:
             await self._connection.abandon(self._service, stub)
-            text = f"the stream was silent for {self._timing.silence_seconds:g} seconds"
+            text = f"the stream was silent for {silence_seconds:g} seconds"
             raise Unavailable(text, reason="STREAM_SILENT") from None
 
     @contextmanager

@@ -1,15 +1,18 @@
-"""What `promontory leaderboard`, `promontory show` and `promontory export` read."""
+"""What `promontory leaderboard`, `promontory show`, `promontory watch` and `promontory export` read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 
 from promontory.client.access import Access
 from promontory.client.matches import MatchSeat, MatchSummary, SeatKind, Update
 from promontory.client.ratings import LeaderboardEntry
+from promontory.client.watching import game_of
+from promontory.client.wording import shown
 from promontory.games.drawing import draw
-from promontory.games.registry import AnyGame, entry_by_code
-from promontory.games.text import listed, seats_in_words, words
+from promontory.games.registry import AnyGame
+from promontory.games.text import counted, listed, seats_in_words, words
 
 
 async def leaderboard(access: Access, pool: str) -> list[LeaderboardEntry]:
@@ -21,7 +24,7 @@ async def leaderboard(access: Access, pool: str) -> list[LeaderboardEntry]:
 async def export(access: Access, match_id: str) -> bytes:
     """Return the audit file of a match. Raises `FailedPrecondition` while it is open, `NotFound` if there is none."""
     async with access.client() as client:
-        return await client.export_match(_game_of(match_id), match_id)
+        return await client.export_match(game_of(match_id), match_id)
 
 
 async def look(access: Access, match_id: str, *, seat: int | None, version: int | None) -> tuple[Update, AnyGame]:
@@ -29,14 +32,24 @@ async def look(access: Access, match_id: str, *, seat: int | None, version: int 
 
     Raises `PermissionDenied` for a seat of somebody else, `NotFound` if there is no such match.
     """
-    game = _game_of(match_id)
+    game = game_of(match_id)
     async with access.client() as client:
         watched = client.spectate(game, match_id) if seat is None else client.seat(game, match_id, seat)
         return await watched.look(version), await watched.rules()
 
 
-def _game_of(match_id: str) -> str:
-    return entry_by_code(match_id.partition("-")[0]).name
+async def watch(access: Access, match_id: str, tell: Callable[[Update, AnyGame], None], *, seat: int | None) -> None:
+    """Give `tell` a match as `seat`, or a spectator, may see it, now and after every commit until it is over.
+
+    Raises what `look` does.
+    """
+    game = game_of(match_id)
+    async with access.client() as client:
+        watched = client.spectate(game, match_id) if seat is None else client.seat(game, match_id, seat)
+        rules = await watched.rules()
+        async with aclosing(watched.updates()) as updates:
+            async for update in updates:
+                tell(update, rules)
 
 
 def leaderboard_text(pool: str, entries: Sequence[LeaderboardEntry]) -> str:
@@ -58,7 +71,22 @@ def match_text(update: Update, game: AnyGame) -> str:
     pool = f"pool {match.pool}" if match.pool else "private"
     title = f"{match.match_id}: {match.rules_version}, {pool}, {rated}, version {update.version}"
     seats = listed("seats", (f"{seat.seat} {_player(seat)}" for seat in match.seats))
-    return "\n".join([title, seats, *_standing(match), "", draw(game, update.view)])
+    return "\n".join([*_broken(update), title, seats, *_standing(match), "", draw(game, update.view)])
+
+
+def update_text(update: Update, game: AnyGame) -> str:
+    """Return an update of a match that is watched for people to read: what happened, and what it led to."""
+    if not update.events and not update.match_events:
+        return match_text(update, game)
+    happened = [shown(event) for event in (*update.match_events, *update.events)]
+    return "\n".join([f"version {update.version}", *happened, *_standing(update.match), "", draw(game, update.view)])
+
+
+def _broken(update: Update) -> Iterator[str]:
+    if update.rewound:
+        yield "the match was put back: its log lost what was shown last"
+    if update.skipped:
+        yield f"{counted(update.skipped, 'commit')} passed over"
 
 
 def _player(seat: MatchSeat) -> str:

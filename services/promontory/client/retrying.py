@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from random import SystemRandom
+from typing import Any
 
 import msgspec
 
 from promontory.client.errors import PromontoryError
+
+HEARTBEAT_FIELD = "heartbeat_interval"
+SILENT_HEARTBEATS = 2.5
+"""After how many heartbeats that did not come a stream is dead."""
 
 
 class Timing(msgspec.Struct, frozen=True):
     """How long the client waits for what.
 
     An attempt at a call takes at most `call_seconds`. Between attempts the client waits about `first_pause_seconds`,
-    twice as long each time, up to `longest_pause_seconds`. Servers send a heartbeat on a quiet stream every
-    `heartbeat_seconds`; a stream that is silent three times as long is dead.
+    twice as long each time, up to `longest_pause_seconds`. A quiet stream has a heartbeat every `heartbeat_seconds`, or
+    as often as it says itself; one that is silent 2.5 times as long is dead.
     """
 
     call_seconds: float = 10
@@ -26,7 +31,14 @@ class Timing(msgspec.Struct, frozen=True):
     @property
     def silence_seconds(self) -> float:
         """How long a live stream can be silent."""
-        return 3 * self.heartbeat_seconds
+        return SILENT_HEARTBEATS * self.heartbeat_seconds
+
+
+def told_silence_seconds(message: Any) -> float:
+    """Return how long a live stream can be silent as its first `message` says, 0 if the message does not say."""
+    if HEARTBEAT_FIELD not in message.DESCRIPTOR.fields_by_name:
+        return 0
+    return SILENT_HEARTBEATS * float(message.heartbeat_interval.ToTimedelta().total_seconds())
 
 
 class Patience:

@@ -266,6 +266,6 @@ async def test_streams_that_clients_cut_leave_no_watcher_behind(
     hub = servers[0].service.servicers[0][1]._hub  # type: ignore[attr-defined]
 
     async def nobody_watches() -> bool:
-        return not hub._watched
+        return not hub._lanes
 
     await eventually(nobody_watches)

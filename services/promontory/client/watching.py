@@ -1,0 +1,98 @@
+"""Watching one match over as many streams as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import Message
+from msgspec.structs import replace
+
+from promontory.client.errors import Internal, InvalidArgument
+from promontory.client.matches import Update
+from promontory.client.retrying import Patience
+from promontory.games.registry import entry_by_code
+
+if TYPE_CHECKING:
+    from promontory.client.seats import GameRemote
+
+
+def game_of(match_id: str) -> str:
+    """Return the game of a match. Raises `UnknownGameError` if the id is of no game."""
+    return entry_by_code(match_id.partition("-")[0]).name
+
+
+class Watch:
+    """The updates of one match, each once and in order, whatever happens to streams in between."""
+
+    def __init__(self, game: GameRemote, match_id: str, seat: int | None, after: int | None, token: bytes) -> None:
+        """Begin after the version `after`, or after what the resume `token` stands for, or with the match of now."""
+        self._game = game
+        self._match_id, self._seat = match_id, seat
+        self._last, self._token = after, token
+
+    async def updates(self) -> AsyncGenerator[Update]:
+        """Yield an update for each version after the last one, until the match is over."""
+        patience = self._game.remote.patience()
+        is_over = False
+        while not is_over:
+            try:
+                async with aclosing(self._resumed(patience)) as updates:
+                    async for update in updates:
+                        yield update
+                is_over = True
+            except InvalidArgument as error:
+                if not self._token or error.metadata.get("field") != "resume_token":
+                    raise
+                self._token = b""
+
+    async def _resumed(self, patience: Patience) -> AsyncGenerator[Update]:
+        async with aclosing(self._game.remote.resuming("WatchMatch", self._request, patience)) as messages:
+            async for message in messages:
+                kind = message.WhichOneof("kind")
+                if kind == "end" and not message.end.resumable:
+                    return
+                if kind != "end":
+                    patience.renew()
+                update = self._update(kind, message)
+                if update is None:
+                    continue
+                self._last, self._token = update.version, update.resume_token
+                yield update
+                if update.match.is_over:
+                    return
+                patience.renew()
+
+    def _request(self) -> Message:
+        return self._game.request(
+            "WatchMatch",
+            match_id=self._match_id,
+            seat=self._seat,
+            after_version=self._last,
+            resume_token=self._token or None,
+        )
+
+    def _update(self, kind: str | None, message: Any) -> Update | None:
+        """Return what is new in `message`, if anything is."""
+        if kind == "snapshot":
+            update = self._snapshot(message.snapshot)
+        elif kind == "commit":
+            update = self._commit(message.commit)
+        else:
+            return None
+        return None if update is None else replace(update, resume_token=message.resume_token)
+
+    def _snapshot(self, snapshot: Any) -> Update | None:
+        if snapshot.match.version <= (self._last or 0) and not snapshot.rewound:
+            return None
+        update = self._game.update(snapshot, self._seat)
+        return replace(update, skipped=snapshot.skipped_commits, rewound=snapshot.rewound)
+
+    def _commit(self, commit: Any) -> Update | None:
+        last = self._last or 0
+        if commit.version <= last:
+            return None
+        if self._last is not None and commit.version > last + 1:
+            raise Internal(f"version {commit.version} came after {last}", reason="STREAM_GAP")
+        return self._game.update(commit, self._seat, events=commit.events, match_events=commit.match_events)

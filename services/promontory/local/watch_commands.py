@@ -1,0 +1,32 @@
+"""`promontory watch`: a match as it is played."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+import msgspec
+
+from promontory.local.arguments import Parsers, access, access_options, command
+
+
+def add_watch(commands: Parsers) -> None:
+    """Add `promontory watch`."""
+    summary = "Show a match as it is played, as a seat or a spectator may see it, until it is over."
+    watch = command(commands, "watch", _run_watch, summary)
+    watch.add_argument("match", help="the match's id")
+    watch.add_argument("--seat", type=int, metavar="N", help="an own seat to look from, from 0 (default: a spectator)")
+    access_options(watch)
+    watch.add_argument("--json", action="store_true", help="print a JSON object a line instead of text")
+
+
+def _run_watch(arguments: argparse.Namespace) -> int:
+    from promontory.client import reading
+
+    def tell(update: Any, game: Any) -> None:
+        text = msgspec.json.encode(update).decode() if arguments.json else reading.update_text(update, game) + "\n"
+        print(text, flush=True)
+
+    asyncio.run(reading.watch(access(arguments), arguments.match, tell, seat=arguments.seat))
+    return 0
