@@ -20,6 +20,7 @@ from promontory.rules.arbitration import Arbitration
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.presence import LocalPresence
+from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.servicer import RulesServicer
 from promontory.rules.usecases import Environment, Referee
@@ -80,7 +81,8 @@ class Desk:
         presence = LocalPresence(clock.now_ms)
         referee = Referee(rules, ledger, matches, Environment(SEALS, lambda: SEED, frozenset(), 4, presence))
         arbitration = Arbitration(ledger, matches, seals=SEALS, presence=presence)
-        hub = Hub(matches, game_buckets(rules.code, 4), game=rules.game.name, pace=Pace(0.02, 600))
+        buckets, tokens = game_buckets(rules.code, 4), ResumeTokens(b"k" * 32)
+        hub = Hub(matches, buckets, game=rules.game.name, pace=Pace(0.02, 600), tokens=tokens)
         self._servicer = RulesServicer(rules, referee, arbitration, hub)
 
     async def ask(self, who: str, method: str, **fields: Any) -> tuple[bool, bytes]:
