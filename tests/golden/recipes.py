@@ -20,10 +20,25 @@ from promontory.games.railroad_dice_2 import commands as railroad
 from promontory.games.railroad_dice_2.sampling import determinize
 from promontory.games.transcontinental import commands as transcontinental
 from promontory.games.transcontinental.vocabulary import Phase, Source
+from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.domain import SeatKind, SeatSetup, Setup
 
 Choose = Callable[[Any, Random], tuple[Any, ...]]
-"""What a seat submits at once, given its view."""
+"""What a seat submits at once, given its view: commands, or asides."""
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """What `seat` does that is no command of the game: a call of the service's `method`, after `pause_ms`.
+
+    Without a seat it is the platform.
+    """
+
+    method: str
+    seat: int | None = None
+    ending: int = 0
+    pause_ms: int = 0
+
+
 MOST_AT_ONCE = 16
 """How many commands the service takes in a submission."""
 
@@ -47,6 +62,24 @@ def giving_up(game: str, name: str, *, after_turn: int) -> Choose:
     """Return who plays as `one_by_one`, and resigns once turn `after_turn` is over."""
     rules, choose = registry.game(game), one_by_one(game, name)
     return lambda view, rng: (rules.resign(view.seat),) if turn_of(view) > after_turn else choose(view, rng)
+
+
+def beside(choose: Choose, script: Mapping[int, tuple[Aside, ...]]) -> Choose:
+    """Return who plays as `choose`, but has all of `script` happen when it is to act in the turn it names, once."""
+    done: set[int] = set()
+
+    def next_up(view: Any, rng: Random) -> tuple[Any, ...]:
+        turn = turn_of(view)
+        if turn in script and turn not in done:
+            done.add(turn)
+            return script[turn]
+        return choose(view, rng)
+
+    return next_up
+
+
+TIME_RUNS_OUT = (Aside("EnforceClock", pause_ms=60_300),)
+DRAW, CANCEL = 1, 2
 
 
 def turn_of(view: Any) -> int:
@@ -196,6 +229,38 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
         "no_progress": Recipe(
             Setup(players("ada", "ben"), pool="transcontinental.ranked", draw_start=True), (idling, idling)
         ),
+        "timed_out": Recipe(
+            Setup(
+                players("ada", "ben"),
+                pool="transcontinental.ranked",
+                rated=True,
+                time_control=TimeControl(ClockKind.PER_TURN, 60_000, default_moves=2),
+            ),
+            (beside(one_by_one(TC, "greedy"), dict.fromkeys((1, 3, 7), TIME_RUNS_OUT)), one_by_one(TC, "random")),
+        ),
+        "abandoned": Recipe(
+            Setup(players("ada", "ben"), abandon_after_ms=60_000),
+            (
+                beside(one_by_one(TC, "random"), {3: (Aside("ClaimAbandoned", 1, pause_ms=60_000),)}),
+                one_by_one(TC, "random"),
+            ),
+        ),
+        "aborted": Recipe(
+            Setup(players("ada", "ben")), (beside(one_by_one(TC, "greedy"), {1: (Aside("AbortMatch", 1),)}),) * 2
+        ),
+        "drawn": Recipe(
+            Setup(players("ada", "ben"), time_control=TimeControl(ClockKind.INCREMENT, 60_000, 10_000)),
+            (
+                beside(
+                    one_by_one(TC, "greedy"),
+                    {
+                        3: (Aside("OfferEnding", 0, CANCEL), Aside("DeclineEnding", 1)),
+                        5: (Aside("OfferEnding", 1, DRAW), Aside("OfferEnding", 0, DRAW)),
+                    },
+                ),
+                one_by_one(TC, "random"),
+            ),
+        ),
     },
     PC: {
         "two_against_house": Recipe(
@@ -212,6 +277,27 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
         "four_one_resigned": Recipe(
             Setup(players(*NAMES[:4])),
             (*(one_by_one(PC, "random"),) * 2, giving_up(PC, "random", after_turn=4), one_by_one(PC, "greedy")),
+        ),
+        "three_taken_over": Recipe(
+            Setup(
+                players(*NAMES[:3]),
+                time_control=TimeControl(ClockKind.PER_TURN, 60_000, default_moves=1, default_policy="random"),
+                stand_in_policy="greedy",
+            ),
+            (
+                one_by_one(PC, "random"),
+                beside(one_by_one(PC, "random"), {2: TIME_RUNS_OUT}),
+                giving_up(PC, "random", after_turn=4),
+            ),
+        ),
+        "two_cancelled": Recipe(
+            Setup(players(*NAMES[:2])),
+            (
+                beside(
+                    one_by_one(PC, "random"), {2: (Aside("OfferEnding", 0, CANCEL), Aside("OfferEnding", 1, CANCEL))}
+                ),
+                one_by_one(PC, "random"),
+            ),
         ),
         "five_greedy": Recipe(Setup(players(*NAMES)), (one_by_one(PC, "greedy"),) * 5),
         "five_step_by_step": Recipe(Setup(players(*NAMES)), (step_by_step, *(self_reliant,) * 3, second_thoughts)),
@@ -232,6 +318,14 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
         "three_resigned": Recipe(
             Setup(players(*NAMES[:3])),
             (giving_up(RD, "random", after_turn=2), RANDOM, giving_up(RD, "greedy", after_turn=5)),
+        ),
+        "three_abandoned": Recipe(
+            Setup(players(*NAMES[:3]), abandon_after_ms=60_000, stand_in_policy="greedy"),
+            (
+                beside(GREEDY, {7: (Aside("ClaimAbandoned", 2, pause_ms=60_000),)}),
+                beside(RANDOM, {5: (Aside("ClaimAbandoned", 0, pause_ms=60_000),)}),
+                GREEDY,
+            ),
         ),
         "four_random": Recipe(Setup(players(*NAMES[:4])), (RANDOM,) * 4),
         "four_passing": Recipe(Setup(players(*NAMES[:4])), (passing,) * 4),

@@ -32,7 +32,7 @@ from promontory.rules.main import compose
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
 from promontory.runtime.settings import RulesSettings
-from tests.golden.recipes import RECIPES, Recipe
+from tests.golden.recipes import RECIPES, Aside, Recipe, one_by_one
 from tests.support.refereeing import ruleset
 from tests.support.rules_servers import Client, as_platform, as_player
 from tests.support.serving import Keys, create_keys, served
@@ -58,9 +58,9 @@ class Time:
     def __call__(self) -> int:
         return self._now_ms
 
-    def go_on(self) -> None:
-        """Let the time pass that lies between two submissions."""
-        self._now_ms += MS_BETWEEN_SUBMISSIONS
+    def go_on(self, ms: int = MS_BETWEEN_SUBMISSIONS) -> None:
+        """Let the time pass that lies between two submissions, or `ms`."""
+        self._now_ms += ms
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -74,7 +74,7 @@ class Table:
 
     def __init__(self, key: Key, channel: grpc.aio.Channel, keys: Keys, time: Time) -> None:
         self.recipe: Recipe = RECIPES[key.game][key.name]
-        self._name, self._random, self._time = key.name, Random(key.name), time
+        self._game, self._name, self._random, self._time = key.game, key.name, Random(key.name), time
         self._order = Random(f"order {key.name}")
         self._codec = ruleset(key.game).codec
         self._platform = Client(channel, as_platform(keys), game=key.game)
@@ -112,11 +112,27 @@ class Table:
                 since_version=self._awaiting[seat],
                 request_id=request_id,
             )
+            return
+        stand_in = match.seats[seat].stand_in_policy
+        client = self._platform if stand_in else self._clients[seat]
+        choose = one_by_one(self._game, stand_in) if stand_in else self.recipe.seats[seat]
+        answer = await client.call("GetMatch", match_id=match.match_id, seat=seat)
+        chosen = choose(self._codec.decode_view(answer.view), self._random)
+        if isinstance(chosen[0], Aside):
+            await self._aside(match, chosen)
         else:
-            client = self._clients[seat]
-            answer = await client.call("GetMatch", match_id=match.match_id, seat=seat)
-            commands = self.recipe.seats[seat](self._codec.decode_view(answer.view), self._random)
-            await client.submit(match.match_id, *commands, request_id=request_id, expected=match.version)
+            await client.submit(match.match_id, *chosen, request_id=request_id, expected=match.version)
+
+    async def _aside(self, match: Any, asides: Sequence[Aside]) -> None:
+        for number, aside in enumerate(asides):
+            self._time.go_on(aside.pause_ms)
+            client = self._platform if aside.seat is None else self._clients[aside.seat]
+            fields: dict[str, Any] = {} if aside.seat is None else {"seat": aside.seat}
+            if aside.seat is not None:
+                fields["request_id"] = f"golden-{match.version}-{number}"
+            if aside.ending:
+                fields["ending"] = aside.ending
+            await client.call(aside.method, match_id=match.match_id, **fields)
 
 
 async def recorded(key: Key, directory: Path) -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
+from promontory.api.match.v1.events_pb2 import MatchEvent
 from promontory.codec.registry import codec
 from promontory.eventlog.port import Commit
 from promontory.games.kernel import fold
@@ -21,14 +22,14 @@ from promontory.games.railroad_dice_2.vocabulary import EndReason, EndTrigger, R
 from promontory.games.registry import GAMES, AnyGame, entry
 from promontory.rules import records
 from promontory.rules.audit import audit_file
-from promontory.rules.domain import Result
+from promontory.rules.domain import CloseReason, Result
 from promontory.rules.export import CommitLine
-from promontory.rules.records import MATCH_CLOSED, MATCH_CREATED
 from tests.golden import record
 from tests.golden.record import Key
 
 FILES = {Key(file.parent.name, file.stem): file for file in sorted(record.DIRECTORY.glob("*/*.jsonl"))}
 MAX_BYTES = 150_000
+PLATFORMS_OWN = {"MatchCreated", "MatchClosed", *(field.message_type.name for field in MatchEvent.DESCRIPTOR.fields)}
 each_match = pytest.mark.parametrize("key", FILES, ids="/".join)
 each_game = pytest.mark.parametrize("game", [game.name for game in GAMES])
 
@@ -44,6 +45,14 @@ class Expected(msgspec.Struct, frozen=True):
 
 EXPECTED: Mapping[str, Mapping[str, Expected]] = {
     "transcontinental": {
+        "abandoned": Expected(
+            "resignation", (2, 1), (4, 4), "d6da7dfef95db8f7533998e7f3cedb74ecddd79a8dfe26d15c8e4cffb896119d"
+        ),
+        "aborted": Expected("aborted", (), (), "b8b395b2c6760aa9ac024caf0ac40c4230a474cf1b15cfd943fab6b1b0f149a5"),
+        "drawn": Expected("drawn", (1, 1), (9, 12), "bd13b86d8fc890ba1242a80a75259066e60069d36bd6808de74b596f4cb40cdb"),
+        "timed_out": Expected(
+            "resignation", (2, 1), (8, 4), "89509e75b17da0e3f4c837a9370fd036b754e53583c96172f518f5e16da9f5f6"
+        ),
         "no_progress": Expected(
             "no_progress", (1, 1), (0, 0), "cdf71dc5c8b016bd75843c97adb0a167db5329f86ef990c3773b22ad75361a19"
         ),
@@ -51,10 +60,16 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
             "victory", (1, 2), (102, 92), "57b67c283bde51a6c22123d470ae2f61893035432832b9f3255252d260d4b746"
         ),
         "resigned": Expected(
-            "resignation", (1, 2), (20, 34), "0bc6261cef255be6dc40648ae22f3ad46fa2391fe882f7bf2db8d5bc690e4b45"
+            "resignation", (1, 2), (20, 34), "d3daddf882957b27678c7566e6b45671d9d3eedcc6deffbefaa0deb3ebe215f8"
         ),
     },
     "pacific": {
+        "two_cancelled": Expected(
+            "cancelled", (), (), "9a88fee760238adfde34448ed11225b31bdaa3901da3fcd5291727d7c2d8aa68"
+        ),
+        "three_taken_over": Expected(
+            "tenth_turn", (1, 2, 3), (23, 13, 53), "c62bf450ffa9556ebda66e16c006f1e9074ad3903b0409af79d2d16f0895b66c"
+        ),
         "five_greedy": Expected(
             "tenth_turn",
             (1, 3, 5, 4, 2),
@@ -77,13 +92,13 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
             "tenth_turn",
             (2, 3, 4, 1),
             (38, 14, 15, 84),
-            "c704307079c1a2a113fc2783e062ec2bae0035d65bba76b669d4ee0cc2eae355",
+            "2cd1d3de4a114e93c1fd367be2cde219a5abbd1f16b161e673e299de590b21c5",
         ),
         "three_greedy": Expected(
             "tenth_turn", (2, 2, 1), (60, 60, 63), "fa5d3c17fbf4d437121fe48945d7395212d0248dbede53edd7768b7f380d663e"
         ),
         "three_resigned": Expected(
-            "resignation", (2, 1, 3), (0, 0, 2), "9f9d8d88c316940c3f6bf59227ea67454b352fb6ec1dce8d700bf11002aabc05"
+            "resignation", (2, 1, 3), (0, 0, 2), "1e3f4689a5e9a71a09bf905ef5d482b055bf3a7748a10eff0b1b8734f9197d28"
         ),
         "two_against_house": Expected(
             "tenth_turn", (2, 1), (37, 65), "3d713b1623f7da902bf502a39e94200881f9022e95116784e559455ff6b6c85d"
@@ -93,6 +108,12 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
         ),
     },
     "railroad_dice_2": {
+        "three_abandoned": Expected(
+            "no_passengers",
+            (2, 3, 1),
+            (190, 23, 192),
+            "f1157d84cb4f1b8c2a5946dbdef64e782c54139489b86e48e66b1fdcc9e4dcb7",
+        ),
         "four_passing": Expected(
             "idle_round",
             (1, 1, 1, 1),
@@ -115,13 +136,13 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
             "no_passengers",
             (1, 4, 3, 2),
             (163, 20, 93, 136),
-            "a793e5ffa1bfa4612b2bbe69e39279080194c08e6d018d25c3174562a54826c8",
+            "00c0da3cf1c0c8f40f0582c0b2e733042167f51afd1dc598c5a96bfc0dd5d865",
         ),
         "four_variable_upgrading": Expected(
             "idle_round", (3, 1, 1, 4), (6, 8, 8, 5), "386594bdbe24638b1a789a929e25c6cd6953ed875fbe917b30db7c7eef9a1ff2"
         ),
         "three_resigned": Expected(
-            "resignation", (3, 1, 2), (10, 3, 3), "25b239789fcd89b1aaf7d9b2b4a97f1666ea092c5415fc494450f3bbd9fd5b79"
+            "resignation", (3, 1, 2), (10, 3, 3), "ee3de30616c868db84c3c551356221735e394c6c235a03a666888725d6db32b3"
         ),
         "three_shopping": Expected(
             "no_passengers",
@@ -163,7 +184,8 @@ def events_of(key: Key) -> list[Any]:
     """Return the events of a match's game."""
     stored = [event for commit in commits(key) for event in commit.events]
     restore = codec(key.game).restore
-    return [restore(each.type, each.payload) for each in stored if each.type not in {MATCH_CREATED, MATCH_CLOSED}]
+    beside = {f"{MatchEvent.DESCRIPTOR.file.package}.{name}" for name in PLATFORMS_OWN}
+    return [restore(each.type, each.payload) for each in stored if each.type not in beside]
 
 
 @cache
@@ -209,14 +231,10 @@ def test_a_recorded_match_passes_the_audit(key: Key) -> None:
 def test_a_recorded_match_replays_to_its_recorded_outcome(key: Key) -> None:
     """From its events alone, by the rules it is pinned to, without a draw or a decision."""
     game, state = replayed(key)
-    outcome = game.outcome(state)
-    assert outcome is not None
-    assert (outcome.reason, outcome.places, outcome.scores) == (
-        EXPECTED[key.game][key.name].reason,
-        result(key).places,
-        result(key).scores,
-    )
-    assert outcome.resigned is result(key).resigned
+    outcome, recorded, expected = game.outcome(state), result(key), EXPECTED[key.game][key.name]
+    ended = recorded.reason.value if outcome is None else outcome.reason
+    assert (ended, recorded.places, recorded.scores) == (expected.reason, expected.places, expected.scores)
+    assert recorded.scores in (game.scores(state), ())
 
 
 @each_match
@@ -235,10 +253,20 @@ def test_every_recipe_is_recorded_and_known() -> None:
 
 @each_game
 def test_every_kind_of_event_is_recorded(game: str) -> None:
-    """A kind of the game's that is missing could change its meaning unnoticed; so with the platform's own."""
-    kinds = message_type(game, "Event").DESCRIPTOR.oneofs_by_name["kind"].fields
-    wanted = {field.message_type.name for field in kinds}
-    assert set().union(*map(kinds_of_events, matches_of(game))) == wanted | {"MatchCreated", "MatchClosed"}
+    """A kind of the game's that is missing could change its meaning unnoticed."""
+    wanted = kinds_in(message_type(game, "Event"))
+    assert set().union(*map(kinds_of_events, matches_of(game))) - PLATFORMS_OWN == wanted
+
+
+def test_every_kind_of_event_beside_the_game_is_recorded() -> None:
+    """So with the platform's own, and with every way to close a match, whichever game it is."""
+    assert set().union(*map(kinds_of_events, FILES)) >= PLATFORMS_OWN
+    assert {result(key).reason for key in FILES} == set(CloseReason)
+
+
+def kinds_in(message: Any) -> set[str]:
+    """Return the names of the messages that one may hold."""
+    return {field.message_type.name for field in message.DESCRIPTOR.oneofs_by_name["kind"].fields}
 
 
 @each_game
@@ -253,7 +281,8 @@ def test_every_way_to_submit_is_recorded(game: str) -> None:
     """By each seat, by the service for a house bot, and several commands at once."""
     everything = [commit for key in matches_of(game) for commit in commits(key)]
     seats = {str(seat) for seat in range(max(entry(game).load().seats))}
-    assert {commit.command_id.partition(":")[0] for commit in everything} == {"create", "auto"} | seats
+    ways = {commit.command_id.partition(":")[0] for commit in everything}
+    assert ways - {"clock"} == {"create", "auto"} | seats
     assert max(len(records.decode_meta(commit.meta).commands) for commit in everything) > 1
 
 
@@ -261,7 +290,7 @@ def test_every_way_to_submit_is_recorded(game: str) -> None:
 def test_every_way_to_end_is_recorded(game: str) -> None:
     """Played out and given up, and with seats that share a place."""
     results = [result(key) for key in matches_of(game)]
-    assert {each.resigned for each in results} == {True, False}
+    assert {CloseReason.RESIGNED, CloseReason.PLAYED_OUT} <= {each.reason for each in results}
     assert any(len(set(each.places)) < len(each.places) for each in results)
 
 
