@@ -24,7 +24,8 @@ class Limit(StrEnum):
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What a server takes of one call, and of one player on one process; services are held to the sizes only.
 
-    A commanding call is one that changes something: one that carries a request id.
+    A commanding call is one that changes something: one that carries a request id. A stream whose reader takes nothing
+    for `stall_seconds` is cut.
     """
 
     request_bytes: int = 64 * 1024
@@ -32,6 +33,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     streams_per_player: int = 100
     calls_per_second: int = 500
     commands_per_second: int = 200
+    stall_seconds: float = 30
 
 
 def limit_reached(limit: Limit, most: int, message: str, *, retry_seconds: float = 0) -> Refusal:

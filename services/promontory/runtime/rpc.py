@@ -20,6 +20,7 @@ from promontory.runtime.allowance import Allowance, calls, commands
 from promontory.runtime.errors import LIMIT_NAME, Kind, Refusal, as_refusal, status
 from promontory.runtime.identity import Verifier, caller, serve_as
 from promontory.runtime.limits import Limit, Limits, limit_reached
+from promontory.runtime.stalls import Reader
 
 log = structlog.get_logger()
 
@@ -56,6 +57,7 @@ class Gate:
 
     def __init__(self, verifier: Verifier, limits: Limits) -> None:
         self.verifier, self._limits = verifier, limits
+        self.stall_seconds = limits.stall_seconds
         self._calls = Allowance(calls(limits.calls_per_second))
         self._commands = Allowance(commands(limits.commands_per_second))
         self._streams = Counter[str]()
@@ -181,14 +183,17 @@ class _Call:
 
     async def stream(self, raw: bytes, context: Context) -> AsyncIterator[Message]:
         started = clock.monotonic()
+        reader = Reader(self._gate.stall_seconds, lambda refusal: self._fail(refusal, started, context))
         try:
             request = self._gate.admit(raw, context, self._method)
             with self._gate.streaming():
                 responses: AsyncIterator[Message] = self._serve(request, context)
                 async for message in responses:
-                    yield message
+                    with reader.taking():
+                        yield message
         except (asyncio.CancelledError, GeneratorExit):
-            self._done("CANCELLED", started)
+            if not reader.is_cut:
+                self._done("CANCELLED", started)
             raise
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a status
             await self._fail(error, started, context)

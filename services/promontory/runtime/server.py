@@ -31,6 +31,8 @@ ANSWERED = 16
 """Up to how many times what a request may have it is received at all, so that the refusal says what is allowed."""
 METADATA_ANSWERED = 2
 """The same for its metadata, which gRPC receives as a whole."""
+KEEPALIVE_PARTS = 3
+"""A ping that is not answered for this part of the time between pings means that the client is gone."""
 Hook = Callable[[], Awaitable[None]]
 
 
@@ -154,6 +156,7 @@ def _limits(settings: ServerSettings) -> Limits:
         streams_per_player=settings.max_streams_per_player,
         calls_per_second=settings.max_calls_per_second,
         commands_per_second=settings.max_commands_per_second,
+        stall_seconds=settings.max_stall_seconds,
     )
 
 
@@ -166,8 +169,9 @@ def options(settings: ServerSettings) -> list[tuple[str, int]]:
         ("grpc.max_concurrent_streams", settings.max_calls_per_connection),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.max_connection_age_seconds * 1000)),
-        ("grpc.keepalive_time_ms", 30_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_time_ms", int(settings.keepalive_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", int(settings.keepalive_seconds * 1000 / KEEPALIVE_PARTS)),
+        ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
         ("grpc.so_reuseport", 0),
     ]

@@ -55,6 +55,8 @@ class ServerSettings(ProcessSettings):
     max_calls_per_second: Count = 500
     max_commands_per_second: Count = 200
     max_calls_per_connection: Count = 1000
+    keepalive_seconds: Seconds = 30
+    max_stall_seconds: Seconds = 30
     max_connection_age_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300
     drain_seconds: Seconds = 20
 

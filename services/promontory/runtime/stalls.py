@@ -1,0 +1,49 @@
+"""Streams whose reader takes nothing: noticed and cut, so that what they hold is given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import grpc
+
+from promontory.runtime.errors import Kind, Refusal
+
+STATUS_SECONDS = 1.0
+"""How long the status of a stream that is cut may take to get through to one who does not read."""
+
+
+class Reader:
+    """The reader of one stream, as the task that serves it knows them: by how fast they take what they are sent."""
+
+    def __init__(self, stall_seconds: float, fail: Callable[[Refusal], Awaitable[None]]) -> None:
+        """Once a message is not taken for `stall_seconds`, `fail` sends the refusal, and then the task is cancelled."""
+        self._seconds, self._fail = stall_seconds, fail
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._cutting: asyncio.Task[None] | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the stream was cut."""
+        return self._cutting is not None
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Watch that the reader takes the message that the body sends."""
+        timer = self._loop.call_later(self._seconds, self._begin_cut)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _begin_cut(self) -> None:
+        self._cutting = self._loop.create_task(self._cut())
+
+    async def _cut(self) -> None:
+        text = f"the reader took nothing for {self._seconds:g} seconds; watch again"
+        with suppress(TimeoutError, grpc.aio.AbortError):
+            async with asyncio.timeout(STATUS_SECONDS):
+                await self._fail(Refusal(Kind.TOO_MANY, "SLOW_READER", text))
+        if self._task is not None:
+            self._task.cancel()
