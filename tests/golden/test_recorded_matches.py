@@ -14,6 +14,7 @@ import pytest
 from google.protobuf.message_factory import GetMessageClass
 
 from promontory.api.match.v1.events_pb2 import MatchEvent
+from promontory.codec.mapping import kinds_of
 from promontory.codec.registry import codec
 from promontory.eventlog.port import Commit
 from promontory.games.kernel import fold
@@ -29,7 +30,7 @@ from tests.golden.record import Key
 
 FILES = {Key(file.parent.name, file.stem): file for file in sorted(record.DIRECTORY.glob("*/*.jsonl"))}
 MAX_BYTES = 150_000
-PLATFORMS_OWN = {"MatchCreated", "MatchClosed", *(field.message_type.name for field in MatchEvent.DESCRIPTOR.fields)}
+PLATFORMS_OWN = {"MatchCreated", "MatchClosed", *kinds_of(MatchEvent.DESCRIPTOR)}
 each_match = pytest.mark.parametrize("key", FILES, ids="/".join)
 each_game = pytest.mark.parametrize("game", [game.name for game in GAMES])
 
@@ -254,7 +255,7 @@ def test_every_recipe_is_recorded_and_known() -> None:
 @each_game
 def test_every_kind_of_event_is_recorded(game: str) -> None:
     """A kind of the game's that is missing could change its meaning unnoticed."""
-    wanted = kinds_in(message_type(game, "Event"))
+    wanted = set(kinds_of(message_type(game, "Event").DESCRIPTOR))
     assert set().union(*map(kinds_of_events, matches_of(game))) - PLATFORMS_OWN == wanted
 
 
@@ -262,11 +263,6 @@ def test_every_kind_of_event_beside_the_game_is_recorded() -> None:
     """So with the platform's own, and with every way to close a match, whichever game it is."""
     assert set().union(*map(kinds_of_events, FILES)) >= PLATFORMS_OWN
     assert {result(key).reason for key in FILES} == set(CloseReason)
-
-
-def kinds_in(message: Any) -> set[str]:
-    """Return the names of the messages that one may hold."""
-    return {field.message_type.name for field in message.DESCRIPTOR.oneofs_by_name["kind"].fields}
 
 
 @each_game
