@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from promontory.runtime import clock
-from promontory.runtime.identity import AUDIENCE, PLAYERS, SERVICES, SigningKey, Verifier, create_key
+from promontory.runtime.identity import AUDIENCE, PLAYERS, SERVICES, Accepted, SigningKey, Verifier, create_key
 
 ABSENT = object()
 """The value of a claim or header that a token does not have."""
@@ -59,6 +59,11 @@ class Ring(msgspec.Struct, frozen=True):
     stranger: Signer
     verifier: Verifier
     service_public: bytes
+    key_files: tuple[Path, Path]
+
+    def accepting(self, accepted: Accepted) -> Verifier:
+        """Return a verifier with the same keys that accepts other tokens."""
+        return Verifier(*self.key_files, accepted)
 
     @property
     def rsa_public(self) -> bytes:
@@ -73,10 +78,10 @@ def ring(directory: Path) -> Ring:
     provider = Signer("rsa-1", "RS256", rsa.generate_private_key(65537, 2048))
     elliptic = Signer("ec-1", "ES256", ec.generate_private_key(ec.SECP256R1()))
     players = write_key_set(directory / "players.jwks.json", *(each.public() for each in (ours, provider, elliptic)))
-    verifier = Verifier(players, directory / "services.jwks.json")
+    files = players, directory / "services.jwks.json"
     public = (directory / "services.jwks.json").read_bytes()
     stranger = Signer("stranger", "EdDSA", Ed25519PrivateKey.generate())
-    return Ring(ours, services, provider, elliptic, stranger, verifier, public)
+    return Ring(ours, services, provider, elliptic, stranger, Verifier(*files), public, files)
 
 
 def signer(key: SigningKey) -> Signer:

@@ -23,6 +23,7 @@ from promontory.runtime.identity import (
     create_key,
 )
 from promontory.runtime.limits import Limits
+from promontory.runtime.players import MemoryDirectory, Players
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 from promontory.runtime.server import options
 from promontory.runtime.settings import ServerSettings
@@ -64,6 +65,11 @@ def create_keys(directory: Path) -> Keys:
     return Keys(directory, players, services)
 
 
+def everybody() -> Players:
+    """Return what takes everybody for whom their token names."""
+    return Players(MemoryDirectory(), opaque=False, token_seconds=3600)
+
+
 @asynccontextmanager
 async def served(
     servicers: Sequence[tuple[ServiceDescriptor, object]],
@@ -72,11 +78,12 @@ async def served(
     listen: str = "127.0.0.1:0",
     limits: Limits = USUAL_LIMITS,
     settings: ServerSettings | None = None,
+    players: Players | None = None,
 ) -> AsyncIterator[str]:
     """Serve `servicers` as a process of the platform does, with gRPC's options if there are `settings`."""
     server = grpc.aio.server(options=options(settings) if settings else None)
     verifier = Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json")
-    gate = Gate(verifier, limits)
+    gate = Gate(verifier, limits, players or everybody())
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
     server.add_generic_rpc_handlers([UnknownMethods()])
     port = server.add_insecure_port(listen)

@@ -20,6 +20,7 @@ from typing import Any
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
 from promontory.runtime import logs, server
 from promontory.runtime.settings import ServerSettings, load
+from tests.support.serving import everybody
 
 DESCRIPTOR = pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
 
@@ -68,7 +69,9 @@ async def main(mode: str) -> None:
     settings = load(ServerSettings)
     logs.configure("small", level=settings.log_level, style=settings.log_format)
     small = Small(mode)
-    service = server.Service(servicers=[(DESCRIPTOR, small)], beside=[small.beside()], drain=[small.drain])
+    service = server.Service(
+        servicers=[(DESCRIPTOR, small)], beside=[small.beside()], drain=[small.drain], players=everybody()
+    )
     await server.serve(service, settings)
 
 

@@ -30,5 +30,8 @@ REQUEST_ID = Form(r"[\x20-\x7e]{1,128}", "1 to 128 printable ASCII characters")
 MATCH_ID = Form(r"[a-z0-9_-]{1,64}", "1 to 64 of a-z, 0-9, _, -")
 PLAYER_ID = Form(r"[a-z0-9_.:-]{1,64}", "1 to 64 of a-z, 0-9, _, -, ., :")
 
+SUBJECT = Form(r"[\x21-\x7e]{1,255}", "1 to 255 printable ASCII characters without spaces")
+"""What an identity provider may call a player whom the platform gives an id of its own."""
+
 POOL_ID = Form(r"(?=.{1,56}\Z)[a-z0-9_]+(\.[a-z0-9_]+)*", "1 to 56 of a-z, 0-9, _, in parts with one . between them")
 """Without dashes, and short: a pool's rating log has a stream id that is made of it, and no other pool's."""

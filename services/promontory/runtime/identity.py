@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.forms import PLAYER_ID
+from promontory.runtime.forms import PLAYER_ID, Form
 
 AUDIENCE = "promontory"
 PLAYERS = "promontory"
@@ -51,11 +51,15 @@ SERVICE_SCOPES = frozenset[str](Scope) - PLAYER_SCOPES
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who makes a call, and what the token allows."""
+    """Who makes a call, and what the token allows.
+
+    `subject` is the player id or the service; `account` stands for the token's own subject, and is empty for services.
+    """
 
     subject: str
     scopes: frozenset[str]
     service: bool = False
+    account: str = ""
 
     def require(self, scope: Scope) -> None:
         """Raise the refusal `SCOPE_MISSING` unless the token has `scope`."""
@@ -152,17 +156,36 @@ def _unusable(file: Path, problem: str) -> KeyFileError:
     return KeyFileError(f"the key file {file} cannot be used: {problem}; {remedy}")
 
 
+class Bearer(msgspec.Struct, frozen=True):
+    """Whom a token speaks for by its own words, and when it was issued, in ms since the epoch."""
+
+    caller: Caller
+    issued_ms: int
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """What tokens are accepted: those whose subject has the form, until they are too old, whatever they say."""
+
+    subject: Form = PLAYER_ID
+    max_age_seconds: float = 30 * 86_400
+
+
 class Verifier:
     """Verifies tokens against the players' and the services' public keys (JWKS files).
 
     Raises `KeyFileError` if a file holds no usable public key.
     """
 
-    def __init__(self, player_keys_file: Path, service_keys_file: Path) -> None:
+    def __init__(self, player_keys_file: Path, service_keys_file: Path, accepted: Accepted | None = None) -> None:
         self._keys = {PLAYERS: _key_set(player_keys_file), SERVICES: _key_set(service_keys_file)}
+        self._accepted = accepted or Accepted()
 
     def verify(self, token: str) -> Caller:
         """Return who `token` speaks for, or raise the refusal `TOKEN_INVALID` with its `cause`."""
+        return self.read(token).caller
+
+    def read(self, token: str) -> Bearer:
+        """Return whom `token` speaks for and since when, or raise the refusal `TOKEN_INVALID` with its `cause`."""
         if len(token) > MAX_TOKEN_CHARACTERS:
             raise _invalid("too long")
         try:
@@ -180,7 +203,10 @@ class Verifier:
             raise _invalid("expired") from error
         except (jwt.InvalidTokenError, ValueError) as error:
             raise _invalid("does not verify") from error
-        return _caller_of(claims, issuer)
+        issued_seconds = float(claims["iat"])
+        if clock.now().timestamp() - issued_seconds > self._accepted.max_age_seconds:
+            raise _invalid("too old")
+        return Bearer(_caller_of(claims, issuer, self._accepted.subject), int(1000 * issued_seconds))
 
     def _key(self, kid: str) -> tuple[str, jwt.PyJWK]:
         for issuer, keys in self._keys.items():
@@ -189,13 +215,13 @@ class Verifier:
         raise _invalid("unknown key")
 
 
-def _caller_of(claims: dict[str, Any], issuer: str) -> Caller:
+def _caller_of(claims: dict[str, Any], issuer: str, form: Form) -> Caller:
     service = issuer == SERVICES
     subject, scope = claims["sub"], claims.get("scope", "")
     if not isinstance(scope, str) or subject.startswith("service:") is not service:
         raise _invalid("subject or scope of another issuer")
-    if not PLAYER_ID.fits(subject):
-        raise _invalid(f"its subject must be {PLAYER_ID.words}")
+    if not form.fits(subject):
+        raise _invalid(f"its subject must be {form.words}")
     scopes = frozenset(scope.split())
     return Caller(subject, scopes if service else scopes - SERVICE_SCOPES, service)
 

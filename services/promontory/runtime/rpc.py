@@ -20,6 +20,8 @@ from promontory.runtime.allowance import Allowance, calls, commands
 from promontory.runtime.errors import LIMIT_NAME, Kind, Refusal, as_refusal, status
 from promontory.runtime.identity import Verifier, caller, serve_as
 from promontory.runtime.limits import Limit, Limits, limit_reached
+from promontory.runtime.open_streams import OpenStreams
+from promontory.runtime.players import Players
 from promontory.runtime.stalls import Reader
 
 log = structlog.get_logger()
@@ -53,19 +55,21 @@ class Method:
 
 
 class Gate:
-    """What stands in front of every method of a server: the verifier of tokens, and the limits."""
+    """What stands in front of every method of a server: the verifier of tokens, who bears them, and the limits."""
 
-    def __init__(self, verifier: Verifier, limits: Limits) -> None:
-        self.verifier, self._limits = verifier, limits
+    def __init__(self, verifier: Verifier, limits: Limits, players: Players) -> None:
+        self.verifier, self._limits, self._players = verifier, limits, players
+        self._open = OpenStreams()
+        players.on_revoked = self._open.end
         self.stall_seconds = limits.stall_seconds
         self._calls = Allowance(calls(limits.calls_per_second))
         self._commands = Allowance(commands(limits.commands_per_second))
         self._streams = Counter[str]()
         self._lines: dict[str, _Line] = {}
 
-    def admit(self, raw: bytes, context: Context, method: Method) -> Message:
+    async def admit(self, raw: bytes, context: Context, method: Method) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
-        who = self.verifier.verify(_bearer(context))
+        who = await self._players.identify(self.verifier.read(_bearer(context)))
         serve_as(who)
         self._check_sizes(raw, context)
         self._calls.spend(who)
@@ -110,7 +114,7 @@ class Gate:
     def streaming(self) -> Iterator[None]:
         """Count a stream of the present caller's while the body runs; raise `LIMIT_REACHED` if that is one too many.
 
-        Services may have any number.
+        Services may have any number. Raises `TOKEN_REVOKED` when the caller's tokens are revoked meanwhile.
         """
         who, most = caller(), self._limits.streams_per_player
         if not who.service and self._streams[who.subject] >= most:
@@ -118,7 +122,8 @@ class Gate:
             raise limit_reached(Limit.STREAMS, most, text, retry_seconds=STREAMS_RETRY_SECONDS)
         self._streams[who.subject] += 1
         try:
-            yield
+            with self._open.until_revoked(who.account):
+                yield
         finally:
             self._streams[who.subject] -= 1
             self._streams += Counter()
@@ -168,7 +173,7 @@ class _Call:
     async def unary(self, raw: bytes, context: Context) -> Message | None:
         started = clock.monotonic()
         try:
-            request = self._gate.admit(raw, context, self._method)
+            request = await self._gate.admit(raw, context, self._method)
             async with self._gate.turn():
                 response: Awaitable[Message] = self._serve(request, context)
                 message = await response
@@ -185,7 +190,7 @@ class _Call:
         started = clock.monotonic()
         reader = Reader(self._gate.stall_seconds, lambda refusal: self._fail(refusal, started, context))
         try:
-            request = self._gate.admit(raw, context, self._method)
+            request = await self._gate.admit(raw, context, self._method)
             with self._gate.streaming():
                 responses: AsyncIterator[Message] = self._serve(request, context)
                 async for message in responses:

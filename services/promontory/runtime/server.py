@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,13 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from promontory.runtime import metrics
 from promontory.runtime.foreign import ForeignServices
-from promontory.runtime.identity import Verifier
+from promontory.runtime.forms import PLAYER_ID, SUBJECT
+from promontory.runtime.identity import Accepted, Verifier
 from promontory.runtime.limits import Limits
+from promontory.runtime.players import Players
+from promontory.runtime.redis_players import open_players
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
-from promontory.runtime.settings import ProcessSettings, ServerSettings
+from promontory.runtime.settings import OPAQUE, ProcessSettings, ServerSettings
 
 log = structlog.get_logger()
 
@@ -48,12 +52,14 @@ class Ready(msgspec.Struct, frozen=True):
 class Service:
     """What a process serves: the servicer of each gRPC service, what runs beside them, and what ends the open streams.
 
-    `beside` runs until cancelled, which is after the last call; `drain` is called before it.
+    `beside` runs until cancelled, which is after the last call; `drain` is called before it. `players` tells who the
+    callers are, by default as the directory in the event log's server says.
     """
 
     servicers: Sequence[tuple[ServiceDescriptor, object]]
     beside: Sequence[Coroutine[Any, Any, None]] = ()
     drain: Sequence[Hook] = ()
+    players: Players | None = None
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -67,38 +73,47 @@ async def serve(service: Service, settings: ServerSettings) -> None:
     Raises:
         KeyFileError: a file with public keys cannot be used.
         CannotListen: an address is taken, or not this machine's.
+        EventLogUnavailable: the server that keeps the directory of players does not answer.
         Exception: what ended a coroutine that runs beside; the service was drained first.
     """
     stop = stop_event()
-    try:
-        server, foreign, address = _prepare(service, settings)
-    except Exception:
-        for coroutine in service.beside:
-            coroutine.close()
-        raise
-    await server.start()
-    tasks = [asyncio.create_task(_never_silent(coroutine)) for coroutine in service.beside]
-    await foreign.tell_serving()
-    announce(settings, grpc_address=address)
-    await stop.wait()
-    ended = [task for task in tasks if task.done()]
-    log.info("server_draining")
-    with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
-        await foreign.drain()
-        for hook in service.drain:
-            await hook()
-        await server.stop(settings.drain_seconds)
-        await cancel(tasks)
+    async with AsyncExitStack() as stack:
+        try:
+            players = service.players
+            if players is None:
+                players = await stack.enter_async_context(open_players(settings))
+            server, foreign, address = _prepare(service, settings, players)
+        except Exception:
+            for coroutine in service.beside:
+                coroutine.close()
+            raise
+        await server.start()
+        tasks = [asyncio.create_task(_never_silent(coroutine)) for coroutine in (*service.beside, players.run())]
+        await foreign.tell_serving()
+        announce(settings, grpc_address=address)
+        await stop.wait()
+        ended = [task for task in tasks if task.done()]
+        log.info("server_draining")
+        with _Watchdog(settings.drain_seconds + WATCHDOG_SECONDS):
+            await foreign.drain()
+            for hook in service.drain:
+                await hook()
+            await server.stop(settings.drain_seconds)
+            await cancel(tasks)
     log.info("server_stopped")
     for task in ended:
         task.result()
 
 
-def _prepare(service: Service, settings: ServerSettings) -> tuple[grpc.aio.Server, ForeignServices, str]:
+def _prepare(
+    service: Service, settings: ServerSettings, players: Players
+) -> tuple[grpc.aio.Server, ForeignServices, str]:
     """Return a server that is bound but not started, what it serves beside `service`, and its address."""
     server = grpc.aio.server(options=options(settings))
-    verifier = Verifier(settings.player_keys_file, settings.service_keys_file)
-    gate = Gate(verifier, _limits(settings))
+    subject = SUBJECT if settings.player_ids == OPAQUE else PLAYER_ID
+    accepted = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
+    verifier = Verifier(settings.player_keys_file, settings.service_keys_file, accepted)
+    gate = Gate(verifier, _limits(settings), players)
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
     names = [descriptor.full_name for descriptor, _ in service.servicers]
     foreign = ForeignServices(server, names, reflect=settings.reflection)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 PREFIX = "PROMONTORY_"
+OPAQUE = "opaque"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=30 * 86_400)]
@@ -48,6 +49,8 @@ class ServerSettings(ProcessSettings):
     listen: Address = "127.0.0.1:0"
     player_keys_file: Path = Path(".promontory/keys/players.jwks.json")
     service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
+    player_ids: Literal["subject", "opaque"] = "subject"
+    max_token_age_seconds: Seconds = 30 * 86_400
     reflection: bool = False
     max_request_bytes: Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)] = 64 * 1024
     max_metadata_bytes: Annotated[int, msgspec.Meta(ge=1, le=1024 * 1024)] = 8 * 1024

@@ -27,7 +27,7 @@ from promontory.runtime.server import CannotListen, Ready, Service, announce, se
 from promontory.runtime.settings import ProcessSettings, ServerSettings, inherited
 from tests.house.source import ROOT
 from tests.support.rules_servers import SERVICE, Client, as_player
-from tests.support.serving import Keys
+from tests.support.serving import Keys, everybody
 from tests.support.waiting import eventually
 
 STATES = HealthCheckResponse.ServingStatus
@@ -259,7 +259,7 @@ async def test_a_taken_port_is_named_with_what_to_do(taken: str, keys: Keys) -> 
     """Nothing begins, and no coroutine is left behind."""
     beside = _nothing()
     with pytest.raises(CannotListen, match=f"cannot listen on {taken}: .*PROMONTORY_LISTEN"):
-        await serve(Service(servicers=[], beside=[beside]), settings(keys, listen=taken))
+        await serve(Service(servicers=[], beside=[beside], players=everybody()), settings(keys, listen=taken))
     assert beside.cr_frame is None
 
 
@@ -274,7 +274,10 @@ async def test_without_keys_nothing_begins(keys: Keys, tmp_path: Path) -> None:
     """The error names the file."""
     beside = _nothing()
     with pytest.raises(KeyFileError, match=r"nowhere\.json"):
-        await serve(Service(servicers=[], beside=[beside]), settings(keys, player_keys_file=tmp_path / "nowhere.json"))
+        await serve(
+            Service(servicers=[], beside=[beside], players=everybody()),
+            settings(keys, player_keys_file=tmp_path / "nowhere.json"),
+        )
     assert beside.cr_frame is None
 
 

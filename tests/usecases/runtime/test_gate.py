@@ -13,6 +13,7 @@ from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller, serve_as
 from promontory.runtime.limits import Limits
 from promontory.runtime.rpc import TURNS, Gate
+from tests.support.serving import everybody
 
 ADA, BEN = Caller("ada", frozenset()), Caller("ben", frozenset())
 RELAY = Caller("service:relay", frozenset(), service=True)
@@ -23,7 +24,7 @@ class Calls:
     """Calls that all stay until they are let go; `under_way` counts those that have their turn."""
 
     def __init__(self) -> None:
-        self.gate = Gate(UNUSED, Limits(streams_per_player=2))
+        self.gate = Gate(UNUSED, Limits(streams_per_player=2), everybody())
         self.under_way = {"ada": 0, "ben": 0, "service:relay": 0}
         self.most = dict(self.under_way)
         self.let_go = asyncio.Event()

@@ -28,7 +28,7 @@ from promontory.runtime.settings import (
 Kind = type[ProcessSettings]
 SAMPLES = {"redis_url": "unix:///tmp/x.sock?db=3", "listen": "0.0.0.0:7401", "metrics_listen": "[::]:9401"}
 BY_TYPE: dict[Any, str] = {bool: "true", int: "7", float: "1.5", str: "text", Path: "a/file", Path | None: "a/file"}
-CHOICES = {"log_level": "debug", "log_format": "console"}
+CHOICES = {"log_level": "debug", "log_format": "console", "player_ids": "opaque"}
 FIELDS = [(kind, field.name) for kind in ALL for field in fields(kind)]
 
 

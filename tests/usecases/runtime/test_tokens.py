@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.forms import SUBJECT
 from promontory.runtime.identity import (
     MAX_TOKEN_CHARACTERS,
     PLAYER_SCOPES,
     PLAYERS,
     SERVICE_SCOPES,
     SERVICES,
+    Accepted,
     Caller,
     caller,
     serve_as,
@@ -222,6 +224,30 @@ def test_a_token_may_be_for_others_as_well(keys: Ring, audience: str | list[str]
 def test_clocks_may_differ_by_a_few_seconds(keys: Ring, claim: str, seconds: int) -> None:
     """Machines' clocks are never quite equal."""
     assert keys.verifier.verify(keys.players.sign(claims(**{claim: in_seconds(seconds)}))).subject == "ada"
+
+
+def test_a_token_tells_when_it_was_issued(keys: Ring) -> None:
+    """[TOKEN_REVOKED] So that those from before a revocation can be told from later ones."""
+    issued = in_seconds(-30)
+    assert keys.verifier.read(keys.players.sign(claims(iat=issued))).issued_ms == int(1000 * issued)
+
+
+def test_a_token_is_accepted_for_so_long_whatever_it_says(keys: Ring) -> None:
+    """[MAX_TOKEN_AGE_SECONDS] So that revocations need not be kept for ever."""
+    verifier = keys.accepting(Accepted(max_age_seconds=60))
+    young, old = (keys.players.sign(claims(iat=in_seconds(-age), exp=in_seconds(1000))) for age in (50, 70))
+    assert verifier.verify(young).subject == "ada"
+    with pytest.raises(Refusal) as refused:
+        verifier.verify(old)
+    assert refused.value.metadata == {"cause": "too old"}
+
+
+def test_with_opaque_player_ids_a_subject_may_be_whatever_a_provider_calls_people(keys: Ring) -> None:
+    """[PLAYER_IDS] It goes no further than the directory of players."""
+    token = keys.players.sign(claims(sub="Ada.Lovelace+games@example.org"))
+    assert keys.accepting(Accepted(SUBJECT)).verify(token).subject == "Ada.Lovelace+games@example.org"
+    with pytest.raises(Refusal):
+        keys.verifier.verify(token)
 
 
 def test_the_longest_token_is_still_read(keys: Ring) -> None:

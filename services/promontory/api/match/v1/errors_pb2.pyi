@@ -41,7 +41,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_SEAT_NOT_YOURS: _ErrorReason.ValueType  # 8
     """PERMISSION_DENIED. The seat belongs to another player."""
     ERROR_REASON_NOT_YOURS: _ErrorReason.ValueType  # 9
-    """PERMISSION_DENIED. The ticket, table or list belongs to another player."""
+    """PERMISSION_DENIED. The ticket belongs to another player, or the caller does not sit at the table, or did not play in
+    the match.
+    """
     ERROR_REASON_MATCH_NOT_FOUND: _ErrorReason.ValueType  # 10
     """NOT_FOUND. No such match, or none of this game."""
     ERROR_REASON_POOL_NOT_FOUND: _ErrorReason.ValueType  # 11
@@ -65,7 +67,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_LOG_CORRUPT: _ErrorReason.ValueType  # 20
     """FAILED_PRECONDITION. The match's log does not verify from `version` on. Nothing can be done but to report it."""
     ERROR_REASON_TABLE_CLOSED: _ErrorReason.ValueType  # 21
-    """FAILED_PRECONDITION. The table is full or has started."""
+    """FAILED_PRECONDITION. The table takes no changes any more: `state` says whether it has started or was closed, and
+    `closeReason` why.
+    """
     ERROR_REASON_TICKET_OPEN: _ErrorReason.ValueType  # 22
     """ALREADY_EXISTS. The player waits in this pool already, with the ticket in `ticketId`. Watch or cancel that one."""
     ERROR_REASON_TICKET_NOT_WAITING: _ErrorReason.ValueType  # 23
@@ -73,7 +77,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_VERSION_CONFLICT: _ErrorReason.ValueType  # 24
     """ABORTED. The match moved past `expected_version`; `currentVersion` is where it is. Read it and decide again."""
     ERROR_REASON_LIMIT_REACHED: _ErrorReason.ValueType  # 25
-    """RESOURCE_EXHAUSTED. More than the limit in `limit`. Wait as long as the `RetryInfo` says."""
+    """RESOURCE_EXHAUSTED. More than `limit`, the limit called `limitName`: a setting of the server, also the `quota_id` of
+    the `QuotaFailure`. Wait as long as the `RetryInfo` says; without one, waiting does not help.
+    """
     ERROR_REASON_EVENT_LOG_UNAVAILABLE: _ErrorReason.ValueType  # 26
     """UNAVAILABLE. The event log cannot be reached, or its answer was lost. Repeat with the same request id."""
     ERROR_REASON_PEER_UNAVAILABLE: _ErrorReason.ValueType  # 27
@@ -116,6 +122,20 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """RESOURCE_EXHAUSTED. The reader of the stream was too slow, or took nothing for too long. Watch again, with the
     `resume_token` or after the version of the last message received.
     """
+    ERROR_REASON_TOKEN_REVOKED: _ErrorReason.ValueType  # 42
+    """UNAUTHENTICATED. The token was issued before its player was forgotten. Sign in again."""
+    ERROR_REASON_PLAYER_NOT_FOUND: _ErrorReason.ValueType  # 43
+    """NOT_FOUND. No such player, or none any more."""
+    ERROR_REASON_TABLE_FULL: _ErrorReason.ValueType  # 44
+    """FAILED_PRECONDITION. All seats of the table are taken. Join when somebody has left."""
+    ERROR_REASON_TABLE_NOT_READY: _ErrorReason.ValueType  # 45
+    """FAILED_PRECONDITION. The table cannot start: `freeSeats` seats are free, or the players in `notReady` are not ready."""
+    ERROR_REASON_NOT_HOST: _ErrorReason.ValueType  # 46
+    """PERMISSION_DENIED. Only the table's host, `hostId`, may do that; a rematch has none."""
+    ERROR_REASON_TABLE_BARRED: _ErrorReason.ValueType  # 47
+    """PERMISSION_DENIED. The host has sent the player away from the table."""
+    ERROR_REASON_GUEST_NOT_FOUND: _ErrorReason.ValueType  # 48
+    """NOT_FOUND. No other guest, `playerId`, sits at the table."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -143,7 +163,9 @@ ERROR_REASON_SCOPE_MISSING: ErrorReason.ValueType  # 7
 ERROR_REASON_SEAT_NOT_YOURS: ErrorReason.ValueType  # 8
 """PERMISSION_DENIED. The seat belongs to another player."""
 ERROR_REASON_NOT_YOURS: ErrorReason.ValueType  # 9
-"""PERMISSION_DENIED. The ticket, table or list belongs to another player."""
+"""PERMISSION_DENIED. The ticket belongs to another player, or the caller does not sit at the table, or did not play in
+the match.
+"""
 ERROR_REASON_MATCH_NOT_FOUND: ErrorReason.ValueType  # 10
 """NOT_FOUND. No such match, or none of this game."""
 ERROR_REASON_POOL_NOT_FOUND: ErrorReason.ValueType  # 11
@@ -167,7 +189,9 @@ ERROR_REASON_RULES_VERSION_UNKNOWN: ErrorReason.ValueType  # 19
 ERROR_REASON_LOG_CORRUPT: ErrorReason.ValueType  # 20
 """FAILED_PRECONDITION. The match's log does not verify from `version` on. Nothing can be done but to report it."""
 ERROR_REASON_TABLE_CLOSED: ErrorReason.ValueType  # 21
-"""FAILED_PRECONDITION. The table is full or has started."""
+"""FAILED_PRECONDITION. The table takes no changes any more: `state` says whether it has started or was closed, and
+`closeReason` why.
+"""
 ERROR_REASON_TICKET_OPEN: ErrorReason.ValueType  # 22
 """ALREADY_EXISTS. The player waits in this pool already, with the ticket in `ticketId`. Watch or cancel that one."""
 ERROR_REASON_TICKET_NOT_WAITING: ErrorReason.ValueType  # 23
@@ -175,7 +199,9 @@ ERROR_REASON_TICKET_NOT_WAITING: ErrorReason.ValueType  # 23
 ERROR_REASON_VERSION_CONFLICT: ErrorReason.ValueType  # 24
 """ABORTED. The match moved past `expected_version`; `currentVersion` is where it is. Read it and decide again."""
 ERROR_REASON_LIMIT_REACHED: ErrorReason.ValueType  # 25
-"""RESOURCE_EXHAUSTED. More than the limit in `limit`. Wait as long as the `RetryInfo` says."""
+"""RESOURCE_EXHAUSTED. More than `limit`, the limit called `limitName`: a setting of the server, also the `quota_id` of
+the `QuotaFailure`. Wait as long as the `RetryInfo` says; without one, waiting does not help.
+"""
 ERROR_REASON_EVENT_LOG_UNAVAILABLE: ErrorReason.ValueType  # 26
 """UNAVAILABLE. The event log cannot be reached, or its answer was lost. Repeat with the same request id."""
 ERROR_REASON_PEER_UNAVAILABLE: ErrorReason.ValueType  # 27
@@ -218,4 +244,18 @@ ERROR_REASON_SLOW_READER: ErrorReason.ValueType  # 41
 """RESOURCE_EXHAUSTED. The reader of the stream was too slow, or took nothing for too long. Watch again, with the
 `resume_token` or after the version of the last message received.
 """
+ERROR_REASON_TOKEN_REVOKED: ErrorReason.ValueType  # 42
+"""UNAUTHENTICATED. The token was issued before its player was forgotten. Sign in again."""
+ERROR_REASON_PLAYER_NOT_FOUND: ErrorReason.ValueType  # 43
+"""NOT_FOUND. No such player, or none any more."""
+ERROR_REASON_TABLE_FULL: ErrorReason.ValueType  # 44
+"""FAILED_PRECONDITION. All seats of the table are taken. Join when somebody has left."""
+ERROR_REASON_TABLE_NOT_READY: ErrorReason.ValueType  # 45
+"""FAILED_PRECONDITION. The table cannot start: `freeSeats` seats are free, or the players in `notReady` are not ready."""
+ERROR_REASON_NOT_HOST: ErrorReason.ValueType  # 46
+"""PERMISSION_DENIED. Only the table's host, `hostId`, may do that; a rematch has none."""
+ERROR_REASON_TABLE_BARRED: ErrorReason.ValueType  # 47
+"""PERMISSION_DENIED. The host has sent the player away from the table."""
+ERROR_REASON_GUEST_NOT_FOUND: ErrorReason.ValueType  # 48
+"""NOT_FOUND. No other guest, `playerId`, sits at the table."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

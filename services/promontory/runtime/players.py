@@ -1,0 +1,176 @@
+"""Who the bearers of tokens are to the platform: their player ids, and whose tokens are revoked.
+
+A token names its bearer by a subject, which is the identity provider's and may be anything, an e-mail address for one.
+Either that is the player id, or the player id is a random one that only the directory ties to the subject. Revocations
+know no subject but its digest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from promontory.eventlog.port import EventLogUnavailable
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import Bearer, Caller
+
+log = structlog.get_logger()
+
+REFRESH_SECONDS = 5.0
+OVERLAP_MS = 60_000
+"""How far back revocations are read again, in case one was written late."""
+CACHED = 100_000
+"""Of how many bearers a process remembers the player id."""
+
+
+class Revocation(msgspec.Struct, frozen=True):
+    """Tokens of the account that were issued at `revoked_ms` (ms since the epoch) or before are not accepted."""
+
+    account: str
+    revoked_ms: int
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """Whom a player id stands for, and when they were first seen, in ms since the epoch."""
+
+    subject: str
+    created_ms: int
+
+
+class Directory(Protocol):
+    """Player ids of subjects, and revocations. Everything is safe to repeat; any may raise `EventLogUnavailable`."""
+
+    async def player_of(self, subject: str) -> str:
+        """Return the player id of `subject`, a new random one if there is none yet."""
+
+    async def registered(self, player: str) -> Registered | None:
+        """Return whom `player` stands for, or None if nobody, or nobody any more."""
+
+    async def find(self, subject: str) -> str | None:
+        """Return the player id of `subject`, or None if there is none."""
+
+    async def remove(self, player: str) -> None:
+        """Forget whom `player` stands for: the same subject gets another player id from now on."""
+
+    async def revoke(self, account: str) -> Revocation:
+        """Revoke the tokens of `account` that have been issued so far."""
+
+    async def revocations(self, since_ms: int) -> Sequence[Revocation]:
+        """Return those made at `since_ms` or later; they are kept as long as a token may be accepted."""
+
+
+def account_of(subject: str) -> str:
+    """Return the digest that stands for a subject where it must not be kept: 32 hex digits."""
+    return hashlib.sha256(f"promontory account\0{subject}".encode()).hexdigest()[:32]
+
+
+def new_player_id() -> str:
+    """Return a player id that nobody has: `pl-` and 26 letters and digits."""
+    return f"pl-{base64.b32encode(secrets.token_bytes(16)).decode().rstrip('=').lower()}"
+
+
+class Players:
+    """Tells the callers behind tokens, with what the directory said a few seconds ago.
+
+    `opaque` gives every subject a player id of its own. `token_seconds` is how long a token can be accepted at most.
+    """
+
+    def __init__(self, directory: Directory, *, opaque: bool, token_seconds: float) -> None:
+        self._directory, self._opaque, self._token_ms = directory, opaque, int(1000 * token_seconds)
+        self._revoked: dict[str, int] = {}
+        self._known: dict[str, str] = {}
+        self._read_to_ms = 0
+        self.on_revoked: Callable[[Collection[str]], None] = lambda _: None
+        """Told the accounts whose tokens were revoked."""
+
+    async def identify(self, bearer: Bearer) -> Caller:
+        """Return the caller with the player id for a subject. Raises the refusal `TOKEN_REVOKED`."""
+        who = bearer.caller
+        if who.service:
+            return who
+        account = account_of(who.subject)
+        if bearer.issued_ms <= self._revoked.get(account, -1):
+            raise token_revoked()
+        player = await self._player(who.subject, account) if self._opaque else who.subject
+        return msgspec.structs.replace(who, subject=player, account=account)
+
+    async def _player(self, subject: str, account: str) -> str:
+        if account not in self._known:
+            found = await self._directory.player_of(subject)
+            if len(self._known) >= CACHED:
+                del self._known[next(iter(self._known))]
+            self._known[account] = found
+        return self._known[account]
+
+    async def refresh(self) -> None:
+        """Read what was revoked since the last time, and tell it. Raises `EventLogUnavailable`."""
+        found = await self._directory.revocations(max(0, self._read_to_ms - OVERLAP_MS))
+        fresh = {
+            each.account: each.revoked_ms for each in found if each.revoked_ms > self._revoked.get(each.account, -1)
+        }
+        self._read_to_ms = max([self._read_to_ms, *fresh.values()])
+        oldest_ms = clock.now_ms() - self._token_ms - OVERLAP_MS
+        self._revoked = {account: ms for account, ms in {**self._revoked, **fresh}.items() if ms > oldest_ms}
+        for account in fresh:
+            self._known.pop(account, None)
+        if fresh:
+            self.on_revoked(fresh.keys())
+
+    async def run(self) -> None:
+        """Refresh every few seconds; while the directory does not answer, what is known stays."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            try:
+                await self.refresh()
+            except EventLogUnavailable as error:
+                log.warning("revocations_not_read", error=str(error))
+
+
+def token_revoked() -> Refusal:
+    """Return the refusal of a token that was issued before its bearer was forgotten."""
+    return Refusal(Kind.UNAUTHENTICATED, "TOKEN_REVOKED", "the token was revoked: its player was forgotten")
+
+
+class MemoryDirectory:
+    """The port `Directory` in this process."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self._registered: dict[str, Registered] = {}
+        self._revoked: dict[str, int] = {}
+
+    async def player_of(self, subject: str) -> str:
+        """Return the player id of `subject`; see `Directory.player_of`."""
+        player = self._ids.setdefault(subject, new_player_id())
+        self._registered.setdefault(player, Registered(subject, clock.now_ms()))
+        return player
+
+    async def registered(self, player: str) -> Registered | None:
+        """Return whom `player` stands for, or None."""
+        return self._registered.get(player)
+
+    async def find(self, subject: str) -> str | None:
+        """Return the player id of `subject`, or None."""
+        return self._ids.get(subject)
+
+    async def remove(self, player: str) -> None:
+        """Forget whom `player` stands for."""
+        if found := self._registered.pop(player, None):
+            self._ids.pop(found.subject, None)
+
+    async def revoke(self, account: str) -> Revocation:
+        """Revoke the tokens of `account` that have been issued so far."""
+        self._revoked[account] = clock.now_ms()
+        return Revocation(account, self._revoked[account])
+
+    async def revocations(self, since_ms: int) -> Sequence[Revocation]:
+        """Return those made at `since_ms` or later."""
+        return [Revocation(*each) for each in self._revoked.items() if each[1] >= since_ms]

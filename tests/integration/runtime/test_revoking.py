@@ -1,0 +1,87 @@
+"""A token that is revoked, over a real channel: calls are refused, and streams end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+
+from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
+from promontory.runtime.identity import caller
+from promontory.runtime.players import MemoryDirectory, Players, account_of
+from tests.integration.runtime.conftest import Scripted
+from tests.support.rules_servers import DESCRIPTOR, Client, as_player
+from tests.support.serving import Keys, reason_of, served
+
+HOUR_SECONDS = 3600
+
+
+class Served:
+    """A server with a directory of players, and what calls it."""
+
+    def __init__(self, channel: grpc.aio.Channel, keys: Keys, directory: MemoryDirectory, players: Players) -> None:
+        self.channel, self.keys, self.directory, self.players = channel, keys, directory, players
+
+    def client(self, subject: str) -> Client:
+        """Return a client with a new token of `subject`."""
+        return Client(self.channel, as_player(self.keys, subject))
+
+    async def revoke(self, subject: str) -> None:
+        """Revoke the tokens of `subject`, and let the server know."""
+        await self.directory.revoke(account_of(subject))
+        await self.players.refresh()
+
+
+@pytest.fixture
+async def here(scripted: Scripted, keys: Keys) -> AsyncIterator[Served]:
+    """A server that tells each caller's player id, and streams until it is told to stop."""
+
+    async def answer(request: Any, context: Any) -> Any:
+        return pb.GetMatchResponse(match={"match_id": caller().subject})
+
+    async def stream(request: Any, context: Any) -> Any:
+        yield pb.WatchMatchResponse(commit={"version": 1})
+        await asyncio.Event().wait()
+
+    scripted.unary, scripted.stream = answer, stream
+    directory = MemoryDirectory()
+    players = Players(directory, opaque=True, token_seconds=HOUR_SECONDS)
+    async with (
+        served([(DESCRIPTOR, scripted)], keys, players=players) as address,
+        grpc.aio.insecure_channel(address) as channel,
+    ):
+        yield Served(channel, keys, directory, players)
+
+
+async def test_methods_know_no_subject(here: Served) -> None:
+    """[event_log 5.5] What they write down is the opaque id."""
+    answer = await here.client("ada").call("GetMatch")
+    assert answer.match.match_id == await here.directory.find("ada") != "ada"
+
+
+async def test_a_revoked_token_is_refused(here: Served) -> None:
+    """[TOKEN_REVOKED] And nobody else's."""
+    ada, ben = here.client("ada"), here.client("ben")
+    await here.revoke("ada")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await ada.call("GetMatch")
+    assert (refused.value.code(), reason_of(refused.value)) == (grpc.StatusCode.UNAUTHENTICATED, "TOKEN_REVOKED")
+    await ben.call("GetMatch")
+
+
+async def test_streams_end_when_their_callers_token_is_revoked(here: Served) -> None:
+    """[event_log 5.1] A revoked login's stream ends, and nobody else's."""
+    ada, ben = (aiter(here.client(name).stream("WatchMatch")) for name in ("ada", "ben"))
+    await anext(ada)
+    await anext(ben)
+    await here.revoke("ada")
+    with pytest.raises(grpc.aio.AioRpcError) as ended:
+        await anext(ada)
+    assert reason_of(ended.value) == "TOKEN_REVOKED"
+    going_on = asyncio.ensure_future(anext(ben))
+    done, _ = await asyncio.wait([going_on], timeout=0.1)
+    assert not done
+    going_on.cancel()
