@@ -1,4 +1,7 @@
-"""Checking an exported match with nothing but its audit file: form, hash chain, draws, every decision, outcome."""
+"""Checking an exported match with nothing but its audit file.
+
+Form, hash chain, draws, every decision, clocks, what every seat and spectators were shown, and the outcome.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.games import registry
 from promontory.games.kernel import Rejected, Seat
 from promontory.games.registry import AnyGame
+from promontory.games.text import counted
 from promontory.rules import arbiter, records
 from promontory.rules.conduct import Act, Enforce
 from promontory.rules.domain import CommitMeta, Decision, Match, Moment, begin
@@ -24,6 +28,7 @@ from promontory.rules.draws import draws_of
 from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.ruleset import Ruleset, load_ruleset
+from promontory.rules.secrecy import Secrecy
 from promontory.runtime.errors import Refusal
 
 Line = TypeVar("Line", Header, CommitLine, Footer)
@@ -35,6 +40,9 @@ class AuditReport(msgspec.Struct, frozen=True):
     `version` is the first commit that is wrong (0: the file itself) and `cause` what is wrong with it; both are None
     if nothing is. `undecided` if the match may be right, but is played by rules or with data that the audit lacks:
     `cause` names them. What could not be read stays empty.
+
+    `late` are commits by a player whose time was up, grace included, before anybody had recorded that: not wrong, for
+    the clock counts once it is called, but for players to know.
     """
 
     ok: bool
@@ -46,20 +54,28 @@ class AuditReport(msgspec.Struct, frozen=True):
     players: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     scores: tuple[int, ...] = ()
+    reason: str = ""
     version: int | None = None
     cause: str | None = None
     undecided: bool = False
+    late: tuple[int, ...] = ()
 
     def sentence(self) -> str:
         """Return the finding in one sentence."""
         if self.ok:
-            ranking = ", ".join(f"{player} {place}." for player, place in zip(self.players, self.places, strict=True))
-            return f"match {self.match_id}: {self.commits} commits, all right ({ranking})"
+            return f"match {self.match_id}: {self.commits} commits, all right ({self._end()})"
         where = f"commit {self.version}" if self.version else "the file"
         of_match = f"match {self.match_id}: " if self.match_id else ""
         if self.undecided:
             return f"{of_match}cannot be judged: {self.cause}"
         return f"{of_match}{where} is wrong: {self.cause}"
+
+    def _end(self) -> str:
+        places = zip(self.players, self.places, strict=bool(self.places))
+        end = ", ".join(f"{player} {place}." for player, place in places) or f"no result: {self.reason}"
+        return (
+            f"{end}; late, but taken: {counted(len(self.late), 'commit')} from {self.late[0]} on" if self.late else end
+        )
 
 
 class _Wrong(Exception):
@@ -98,23 +114,24 @@ def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:
     """Check the audit file `raw` by the rules in `rulesets`, as one pure computation.
 
     Right is a file in its canonical form, whose hashes fit, and whose every commit is what the rules make of the
-    recorded commands with the draws of the published seed, up to the outcome.
+    recorded commands with the draws of the published seed, up to the outcome; and what the rules show of it to anybody
+    tells nothing that they must not know.
     """
     try:
         file = _read(raw)
     except _Wrong as wrong:
         return AuditReport(ok=False, version=wrong.version, cause=wrong.cause)
     try:
-        match = _replayed(file, rulesets)
+        match, late = _replayed(file, rulesets)
     except _Wrong as wrong:
         undecided = isinstance(wrong, _Undecided)
         return AuditReport(
             ok=False, match_id=file.match_id, version=wrong.version, cause=wrong.cause, undecided=undecided
         )
-    return _report(match)
+    return _report(match, late)
 
 
-def _report(match: Match) -> AuditReport:
+def _report(match: Match, late: tuple[int, ...]) -> AuditReport:
     assert match.result is not None, "a match whose replay is right is over"  # noqa: S101 - for the checker
     return AuditReport(
         ok=True,
@@ -126,6 +143,8 @@ def _report(match: Match) -> AuditReport:
         players=tuple(seat.player_id for seat in match.setup.seats),
         places=match.result.places,
         scores=match.result.scores,
+        reason=match.result.reason.value,
+        late=late,
     )
 
 
@@ -186,8 +205,8 @@ def _check_footer(footer: Footer, commits: Sequence[Commit], sha256: str) -> Non
         raise _Wrong(0, "its last line does not fit what stands before")
 
 
-def _replayed(file: _File, rulesets: Sequence[Ruleset]) -> Match:
-    """Return the match at its end, or raise the first commit that the rules make otherwise."""
+def _replayed(file: _File, rulesets: Sequence[Ruleset]) -> tuple[Match, tuple[int, ...]]:
+    """Return the match at its end and its late commits, or raise the first commit that the rules make otherwise."""
     ruleset = next((each for each in rulesets if each.owns(file.match_id)), None)
     if ruleset is None:
         raise _Wrong(0, f"no game has match ids like {file.match_id!r}")
@@ -200,7 +219,7 @@ def _replayed(file: _File, rulesets: Sequence[Ruleset]) -> Match:
         match = referee.after(match, commit)
     if not match.is_closed:
         raise _Wrong(match.version, "it is the last one, but the game is not over")
-    return match
+    return match, tuple(referee.late)
 
 
 def _published_seed(last: Commit) -> bytes:
@@ -245,18 +264,28 @@ class _Referee:
         self._codec, self._ledger, self._seed = ruleset.codec, Ledger(ruleset), seed
         self._game = self._ledger.game_of(match)
         self._draws = draws_of(match.match_id, match.game, match.setup, seed)
+        self._secrecy = Secrecy(self._game, len(match.setup.seats), self._draws)
         package = ruleset.codec.messages.DESCRIPTOR
         self._command_type = GetMessageClass(package.pool.FindMessageTypeByName(f"{package.package}.Command"))
+        self.late: list[int] = []
 
     def after(self, match: Match, commit: Commit) -> Match:
         """Return `match` after `commit`, or raise what the commit should have been."""
         try:
             meta = records.decode_meta(commit.meta)
-            decision = self._decision(match, commit, meta)
+            commands = self._commands(meta)
+            decision = self._decision(match, commit, meta, commands)
         except Rejected as rejected:
             raise _Wrong(commit.version, f"the rules refuse its command: {rejected}") from rejected
         except (Undecodable, DecodeError, ValueError) as error:
             raise _Wrong(commit.version, str(error)) from error
+        after = self._recorded(match, commit, meta, decision)
+        leak = None if after.is_closed else self._secrecy.leak(match.state, decision.happened, commands)
+        if leak is not None:
+            raise _Wrong(commit.version, leak)
+        return after
+
+    def _recorded(self, match: Match, commit: Commit, meta: CommitMeta, decision: Decision) -> Match:
         intent = Intent(commit.command_id, "", actor=meta.actor, commands=meta.commands, act=meta.act)
         draft = self._ledger.draft(match, decision, intent, reveal=lambda: self._seed, now_ms=meta.recorded_at_ms)
         if draft.proposed.events != commit.events:
@@ -265,18 +294,24 @@ class _Referee:
             raise _Wrong(commit.version, "its meta does not fit the state after it, or is not in the canonical form")
         return draft.committed(commit.head).match
 
-    def _decision(self, match: Match, commit: Commit, meta: CommitMeta) -> Decision:
+    def _commands(self, meta: CommitMeta) -> tuple[Any, ...]:
+        seat = -1 if meta.actor is None else meta.actor
+        return tuple(self._codec.decode_command(self._command_type.FromString(raw), seat) for raw in meta.commands)
+
+    def _decision(self, match: Match, commit: Commit, meta: CommitMeta, commands: tuple[Any, ...]) -> Decision:
         if match.version == 0:
-            _require(commit.command_id == CREATE and meta.actor is None and not meta.commands, "it is no creation")
+            is_creation = commit.command_id == CREATE and meta.actor is None and meta.act is None and not commands
+            _require(is_creation, "it is no creation")
             return Decision(begin(self._game, match.setup, self._draws))
         _require(meta.recorded_at_ms >= match.updated_at_ms, "it is recorded before the commit that it follows")
         moment = Moment(self._game, match, self._draws, meta.recorded_at_ms)
         if meta.act is not None:
             return self._acted(moment, commit, meta, meta.act)
         seat = -1 if meta.actor is None else meta.actor
-        _require(0 <= seat < len(match.setup.seats) and bool(meta.commands), "it names no seat, or no command")
-        commands = tuple(self._codec.decode_command(self._command_type.FromString(raw), seat) for raw in meta.commands)
+        _require(0 <= seat < len(match.setup.seats) and bool(commands), "it names no seat, or no command")
         self._check_origin(match, commit, commands, seat=seat)
+        if seat in arbiter.due(match, moment.now_ms):
+            self.late.append(commit.version)
         return arbiter.submitted(moment, seat, commands)
 
     def _acted(self, moment: Moment, commit: Commit, meta: CommitMeta, act: Act) -> Decision:
