@@ -1,156 +1,141 @@
-"""The audit of what is shown: rules that let slip what an audience must not know are found."""
+"""What seats and spectators are told: nothing that is hidden from them."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+import asyncio
+from collections.abc import Iterator
 
-import msgspec
 import pytest
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import Message
 from msgspec.structs import replace
 
-from promontory.codec.registry import codec
-from promontory.eventlog.port import Commit
-from promontory.games import registry
 from promontory.games.fairness import BlindDraws
-from promontory.games.kernel import Seat
-from promontory.games.pacific import events as pacific
-from promontory.games.pacific.decider import Pacific
-from promontory.games.registry import AnyGame
-from promontory.games.transcontinental import events as transcontinental
-from promontory.games.transcontinental.decider import Transcontinental
-from promontory.rules import records
-from promontory.rules.domain import happenings
-from promontory.rules.export import CommitLine
-from promontory.rules.secrecy import Secrecy
-from tests.golden.record import DIRECTORY
+from promontory.games.transcontinental.commands import DrawCard, Resign
+from promontory.games.transcontinental.vocabulary import Source
+from promontory.rules.domain import Match, Step, happenings
+from promontory.rules.presenter import Presenter
+from promontory.rules.watch import Snapshot
+from tests.support.random_play import another_world, any_meld
+from tests.support.refereeing import SEED, Bench, random_of, ruleset
+from tests.support.transcontinental import DECK, seeded
 
-PC, TC = "pacific/two_second_thoughts", "transcontinental/points"
-
-
-@cache
-def recorded(match: str) -> list[Commit]:
-    """Return the commits of a recorded match."""
-    lines = (DIRECTORY / f"{match}.jsonl").read_bytes().splitlines()[1:-1]
-    return [msgspec.json.decode(line, type=CommitLine).commit() for line in lines]
+CARD_FIELDS = {"card_id", "card_ids", "cp_card_ids", "up_card_ids", "hand_card_ids"}
+PUBLIC_FIELDS = {"discard_card_ids", "opponent_known_card_ids"}
+AUDIENCES = pytest.mark.parametrize("audience", [0, 1, None])
 
 
-def first_leak(game: AnyGame, match: str) -> tuple[int, str] | None:
-    """Return the first commit that shows what it must not when a recorded match is shown by `game`, and what."""
-    seats = len(records.restore_created(recorded(match)[0].events[0]).setup.seats)
-    secrecy, state = Secrecy(game, seats, BlindDraws()), game.initial(seats)
-    for commit in recorded(match)[:-1]:
-        happened = happenings(game, state, events_of(game, commit))
-        leak = secrecy.leak(state, happened, commands_of(game, commit))
-        if leak is not None:
-            return commit.version, leak
-        state = happened[-1].state
-    return None
+def named(message: Message, fields: set[str]) -> Iterator[str]:
+    """Yield the card ids in the fields of `message` called so, at any depth."""
+    for field, value in message.ListFields():
+        if field.name in fields:
+            yield from ([value] if isinstance(value, str) else value)
+        elif field.message_type is not None:
+            for each in value if field.is_repeated else [value]:
+                yield from named(each, fields)
 
 
-def events_of(game: AnyGame, commit: Commit) -> list[Any]:
-    stored = [event for event in commit.events if ".match.v1." not in event.type]
-    return [codec(game.name).restore(event.type, event.payload) for event in stored]
+async def random_steps(seed: int, *, until: int = 10_000) -> tuple[Match, list[Step]]:
+    """Return a match at its end and its steps, both seats played at random."""
+    bench, game = Bench(), ruleset().game
+    match = await bench.create(request_id=f"secrecy {seed}")
+    random = random_of(match)
+    while not match.is_closed and match.version < until:
+        seat = match.to_act[0]
+        command = any_meld(match.state, seat, game.legal(match.state, seat), random)
+        match = (await bench.submit(match, command)).step.match
+    return match, list(await bench.steps(match))
 
 
-def commands_of(game: AnyGame, commit: Commit) -> list[Any]:
-    package, meta = codec(game.name).messages.DESCRIPTOR, records.decode_meta(commit.meta)
-    command: Any = GetMessageClass(package.pool.FindMessageTypeByName(f"{package.package}.Command"))
-    return [codec(game.name).decode_command(command.FromString(raw), meta.actor or 0) for raw in meta.commands]
+@pytest.fixture(scope="module")
+def game() -> list[Step]:
+    """The steps of one whole random game."""
+    return asyncio.run(random_steps(1))[1]
 
 
-def leaky(kind: type) -> AnyGame:
-    """Return the game of the recorded matches, which shows things as `kind` does."""
-    game: AnyGame = registry.game(kind.name)  # type: ignore[attr-defined]
-    game.__class__ = type(kind.__name__, (kind,), {"__module__": type(game).__module__})
-    return game
+def hidden_cards(step: Step, audience: int | None) -> set[str]:
+    """Return the cards that now lie in the deck or in a hand that is not the audience's, but for those seen."""
+    state = step.match.state
+    sides = [side for side in (state.cp, state.up) if audience is None or side is not own_side(step, audience)]
+    return set(state.deck).union(*(side.hand - side.seen for side in sides))
 
 
-class ShowsDraws(Pacific):
-    """Everybody is told which card is drawn."""
-
-    def redact(self, state: Any, event: Any, seat: Seat | None) -> Any:
-        return event if isinstance(event, pacific.CardDrawn) else super().redact(state, event, seat)
+def own_side(step: Step, seat: int) -> object:
+    return step.match.state.of(step.match.state.side_of(seat))
 
 
-class ShowsAnswers(Pacific):
-    """Everybody is told which cards a seat wants to execute, before all have chosen."""
-
-    def redact(self, state: Any, event: Any, seat: Seat | None) -> Any:
-        return event if isinstance(event, pacific.SlotsChosen) else super().redact(state, event, seat)
-
-
-class HidesHalf(Pacific):
-    """Everybody is told the first card of each hand."""
-
-    def redact(self, state: Any, event: Any, seat: Seat | None) -> Any:
-        shown = super().redact(state, event, seat)
-        is_half = isinstance(event, pacific.HandDealt) and shown != event
-        return replace(shown, card_ids=event.card_ids[:1]) if is_half else shown
+@AUDIENCES
+def test_no_commit_names_a_card_that_is_hidden_at_that_moment(game: list[Step], audience: int | None) -> None:
+    """[Transcontinental 11.3] The test of secrecy, over the commits of a whole random game."""
+    present = Presenter(ruleset())
+    for step in game:
+        message = present.update(step, audience)
+        assert not hidden_cards(step, audience).intersection(named(message, CARD_FIELDS | PUBLIC_FIELDS))
 
 
-class CountsCards(Pacific):
-    """Everybody sees how many cards of hands come early in the list of the deck."""
-
-    def view(self, state: Any, seat: Seat | None) -> Any:
-        early = sum(card in self.deck.ids[:20] for player in state.players for card in player.holdings.hand)
-        return replace(super().view(state, seat), turn=state.turn + early)
-
-
-class TellsAnswers(Pacific):
-    """A seat sees in which areas the others set up, before all have."""
-
-    def view(self, state: Any, seat: Seat | None) -> Any:
-        chosen = "".join(str(player.setup) for player in state.players)
-        return replace(super().view(state, seat), turn=state.turn + len(chosen))
+@AUDIENCES
+def test_no_list_of_commits_names_a_card_that_was_hidden(game: list[Step], audience: int | None) -> None:
+    """[architecture 3] The same code for snapshot, stream, history."""
+    present = Presenter(ruleset())
+    for step in game:
+        assert not hidden_cards(step, audience).intersection(
+            named(present.listed(step, audience, full=False), CARD_FIELDS)
+        )
 
 
-class OrdersDeck(Transcontinental):
-    """A seat sees whether the next card is of the first half of the deck's list."""
-
-    def view(self, state: Any, seat: Seat | None) -> Any:
-        is_early = bool(state.deck) and state.deck[0] in self.deck.ids[:26]
-        return replace(super().view(state, seat), idle=state.idle + is_early)
-
-
-class ShowsRefill(Transcontinental):
-    """Everybody is told what a hand is filled up with."""
-
-    def redact(self, state: Any, event: Any, seat: Seat | None) -> Any:
-        is_shown = isinstance(event, transcontinental.HandRefilled)
-        return event if is_shown else super().redact(state, event, seat)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_what_is_unseen_is_exactly_what_one_can_work_out(game: list[Step], seat: int) -> None:
+    """[Transcontinental 10.1] Deck and opponent's hand together are all cards neither in the own hand nor discarded."""
+    present = Presenter(ruleset())
+    for step in game:
+        view = present.view(step.match, seat)
+        known = {*view.hand_card_ids, *view.discard_card_ids}
+        assert list(view.unseen_card_ids) == [card_id for card_id in DECK.ids if card_id not in known]
 
 
-@pytest.mark.parametrize(
-    ("kind", "match", "leak"),
-    [
-        (
-            ShowsDraws,
-            "pacific/five_self_reliant",
-            "a spectator is shown a CardDrawn that depends on cards it cannot know",
-        ),
-        (ShowsAnswers, PC, "a spectator is shown a secret answer by a SlotsChosen"),
-        (HidesHalf, PC, "a spectator is shown a part of what HandDealt hides"),
-        (CountsCards, PC, "a spectator is shown a view that depends on cards it cannot know"),
-        (TellsAnswers, PC, "is shown a view that depends on what it cannot know"),
-        (OrdersDeck, TC, "a spectator is shown a view that depends on cards it cannot know"),
-        (ShowsRefill, TC, "a spectator is shown a HandRefilled that depends on cards it cannot know"),
-    ],
-)
-def test_what_is_let_slip_is_found(kind: type, match: str, leak: str) -> None:
-    """[event_log 5.3] In another world that an audience cannot tell from this one it must be shown the same."""
-    found = first_leak(leaky(kind), match)
-    assert found is not None
-    assert found[1].endswith(leak)
+def test_a_spectator_is_shown_no_hand(game: list[Step]) -> None:
+    """[Transcontinental 10.1] The spectator's view drops hands and what is known of them."""
+    present = Presenter(ruleset())
+    shown = [card_id for step in game for card_id in named(present.view(step.match, None), {"hand_card_ids"})]
+    assert shown == []
 
 
-@pytest.mark.parametrize("match", [PC, TC])
-def test_what_the_rules_show_lets_nothing_slip(match: str) -> None:
-    """The recorded matches pass the whole audit elsewhere; this is the same check without the rest of it."""
-    assert first_leak(registry.game(match.partition("/")[0]), match) is None
+@AUDIENCES
+@pytest.mark.parametrize("seed", [2, 3, 4])
+async def test_two_worlds_that_differ_in_hidden_cards_look_the_same(seed: int, audience: int | None) -> None:
+    """[Transcontinental 11.3] The stronger form: the same bytes, for views and legal commands."""
+    random, present, game = seeded(seed), Presenter(ruleset()), ruleset().game
+    _, steps = await random_steps(seed, until=60)
+    for step in steps[:: random.randint(3, 7)]:
+        state = another_world(step.match.state, audience, random)
+        other = replace(step.match, state=state)
+        assert present.update(Snapshot(other), audience) == present.update(Snapshot(step.match), audience)
+        assert audience is None or game.legal(state, audience) == game.legal(step.match.state, audience)
 
 
-def test_a_game_without_secrets_shows_all() -> None:
-    """[R-57] Nothing is looked at twice."""
-    assert first_leak(registry.game("railroad_dice_2"), "railroad_dice_2/three_resigned") is None
+@pytest.mark.parametrize("seed", [5, 6])
+async def test_a_card_drawn_in_two_worlds_is_told_the_opponent_in_the_same_words(seed: int) -> None:
+    """[S-02] CardDrawn deck, and no card."""
+    present, game = Presenter(ruleset()), ruleset().game
+    match = await Bench().create()
+    told = [
+        present.events(match, happenings(game, state, game.decide(state, DrawCard(0, Source.DECK), BlindDraws())), 1)
+        for state in (match.state, another_world(match.state, 1, seeded(seed)))
+    ]
+    assert told[0] == told[1]
+
+
+async def test_the_seed_is_shown_from_the_closing_commit_on_and_never_before() -> None:
+    """[fairness 2.6] No view shows seed or key while the match is open."""
+    bench, present = Bench(), Presenter(ruleset())
+    match = await bench.play(await bench.create(), until=20)
+    closed = (await bench.submit(match, Resign(0))).step.match
+    shown = [present.match(step.match).fairness.server_seed for step in await bench.steps(closed)]
+    assert shown == [b""] * 20 + [SEED]
+
+
+async def test_the_log_of_an_open_match_holds_no_seed() -> None:
+    """[event_log 5.4] Reading Redis does not reveal future draws."""
+    bench = Bench()
+    match = await bench.play(await bench.create(), until=30)
+    stored = b"".join(event.payload for commit in await bench.log.read(match.match_id) for event in commit.events)
+    assert SEED not in stored
