@@ -36,7 +36,7 @@ class RedisPresence:
         """Return when the players of seats were last there; see `Presence.last_seen`."""
         await self._flush()
         seen = await self._server.command("HGETALL", _key(match_id))
-        return {int(seat): int(ms) for seat, ms in zip(seen[::2], seen[1::2], strict=True)}
+        return {int(seat): int(ms) for seat, ms in seen.items()}
 
     async def run(self) -> None:
         """Tell the server again and again, until cancelled."""
