@@ -23,6 +23,7 @@ class Played(msgspec.Struct, frozen=True):
     places: Sequence[int]
     pool: str = POOL
     rated: bool = True
+    closed_at_ms: int = CLOSED_AT_MS
 
     @property
     def match_id(self) -> str:
@@ -53,11 +54,11 @@ async def write_closed(log: EventLog, match: Played) -> str:
     due = {f"tally|{match.match_id}": 0} if match.rated else {}
     head = await log.head(match.match_id)
     assert head is not None
-    proposed = msgspec.structs.replace(_commit("0:last", closed), closes=True, due=due)
+    proposed = msgspec.structs.replace(_commit("0:last", closed, match.closed_at_ms), closes=True, due=due)
     await log.append(match.match_id, proposed, expected=head.position)
     return match.match_id
 
 
-def _commit(command_id: str, message: MatchCreated | MatchClosed) -> Proposed:
+def _commit(command_id: str, message: MatchCreated | MatchClosed, at_ms: int = CLOSED_AT_MS) -> Proposed:
     event = StoredEvent(message.DESCRIPTOR.full_name, message.SerializeToString())
-    return Proposed((event,), command_id, "fingerprint", meta=b'{"recorded_at_ms":%d}' % CLOSED_AT_MS)
+    return Proposed((event,), command_id, "fingerprint", meta=b'{"recorded_at_ms":%d}' % at_ms)

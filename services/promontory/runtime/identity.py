@@ -44,6 +44,8 @@ class Scope(StrEnum):
     TALLY_MATCH = "match:tally"
     ENTER_HOUSE_BOT = "pool:house"
     PLAY_FOR_THE_HOUSE = "house:play"
+    FORGET_PLAYER = "player:forget"
+    EXPORT_PLAYER = "player:export"
 
 
 PLAYER_SCOPES = frozenset[str]({Scope.JOIN_POOL, Scope.PLAY, Scope.READ_HISTORY})

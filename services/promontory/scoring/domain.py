@@ -86,6 +86,17 @@ class Tally(msgspec.Struct, frozen=True):
     close_time_ms: int
 
 
+class PlayerForgotten(msgspec.Struct, frozen=True):
+    """A player was taken from a pool's leaderboard.
+
+    Matches that were closed by `forget_time_ms` count no longer for the player, whenever they are tallied.
+    """
+
+    player_id: str
+    pool: str
+    forget_time_ms: int
+
+
 class RatingStep(msgspec.Struct, frozen=True):
     """One step of a player's history; `version` is the commit of the rating log that made it."""
 
@@ -106,7 +117,8 @@ class Standing(msgspec.Struct, frozen=True):
 class PoolRatings:
     """A pool's ratings, folded from its tallies in the order of its rating log.
 
-    What has been folded is never forgotten, so every question can be asked as of an earlier `version` of the log.
+    What has been folded stays, so every question can be asked as of an earlier `version` of the log. Only of players
+    who were forgotten nothing is told, as of whatever version; the ratings of others rest on theirs all the same.
     """
 
     def __init__(self) -> None:
@@ -114,10 +126,20 @@ class PoolRatings:
         self._tallies: dict[str, Tally] = {}
         self._histories: dict[str, list[RatingStep]] = {}
         self._boards: dict[int, Sequence[Standing]] = {}
+        self._forgotten: dict[str, int] = {}
+        """When players were forgotten, in ms since the epoch."""
 
-    def apply(self, tally: Tally) -> None:
-        """Fold the next tally in."""
+    def apply(self, entry: Tally | PlayerForgotten) -> None:
+        """Fold the next entry of the rating log in."""
         self.version += 1
+        if isinstance(entry, Tally):
+            self._count(entry)
+        else:
+            before_ms = self._forgotten.get(entry.player_id, 0)
+            self._forgotten[entry.player_id] = max(before_ms, entry.forget_time_ms)
+            self._boards.clear()
+
+    def _count(self, tally: Tally) -> None:
         self._tallies[tally.match_id] = tally
         for change in tally.changes:
             step = RatingStep(self.version, tally.match_id, change, tally.close_time_ms)
@@ -129,13 +151,26 @@ class PoolRatings:
 
     def rating(self, player_id: str) -> Rating:
         """Return the player's rating now; that of a new player if there is none yet."""
-        steps = self._histories.get(player_id)
+        steps = self.history(player_id, version=self.version)
         return steps[-1].change.after if steps else NEW_RATING
 
+    def rating_before(self, player_id: str, close_time_ms: int) -> Rating:
+        """Return the rating with which the player enters the tally of a match that was closed at `close_time_ms`.
+
+        A match from before the player was forgotten goes on from the rating of then, for the sake of the others in it.
+        """
+        forgotten_ms = self._forgotten.get(player_id)
+        if forgotten_ms is None or close_time_ms > forgotten_ms:
+            return self.rating(player_id)
+        then = [step for step in self._histories.get(player_id, []) if step.close_time_ms <= forgotten_ms]
+        return then[-1].change.after if then else NEW_RATING
+
     def history(self, player_id: str, *, version: int) -> Sequence[RatingStep]:
-        """Return the player's steps up to `version`, the oldest first."""
+        """Return the player's steps up to `version`, the oldest first; none from before the player was forgotten."""
         steps = self._histories.get(player_id, [])
-        return steps[: bisect_right(steps, version, key=attrgetter("version"))]
+        steps = steps[: bisect_right(steps, version, key=attrgetter("version"))]
+        forgotten_ms = self._forgotten.get(player_id)
+        return steps if forgotten_ms is None else [step for step in steps if step.close_time_ms > forgotten_ms]
 
     def standings(self, *, version: int) -> Sequence[Standing]:
         """Return the players as of `version`, by assured points, the best first; equal ones by their id.
@@ -164,7 +199,7 @@ def tally(match: ClosedMatch, ratings: PoolRatings) -> Tally:
 
     Openskill's Bradley-Terry model with partial pairing, each seat a team of one, places shared by ties.
     """
-    before = [ratings.rating(finish.player_id) for finish in match.finishes]
+    before = [ratings.rating_before(finish.player_id, match.close_time_ms) for finish in match.finishes]
     after = rate(before, [finish.place for finish in match.finishes])
     changes = map(Change, match.finishes, before, after)
     return Tally(match.match_id, match.game, match.pool, tuple(changes), match.close_time_ms)

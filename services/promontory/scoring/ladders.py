@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import msgspec
 
 from promontory.eventlog.port import START, CommandIdReused, Commit, EventLog, LogCorrupt, Position, VersionConflict
-from promontory.scoring.domain import ClosedMatch, PoolRatings, Tally, tally
-from promontory.scoring.records import proposed, recorded, stream_of
+from promontory.scoring.domain import ClosedMatch, PlayerForgotten, PoolRatings, Tally, tally
+from promontory.scoring.records import forgetting, proposed, recorded, stream_of
 
 MAX_CONFLICTS = 100
 PAGE_COMMITS = 500
@@ -55,6 +56,21 @@ class Ladder:
                 fresh = tally(match, ratings)
                 if await self._append(fresh, match.fingerprint):
                     return Recorded(fresh, fresh=True)
+            raise VersionConflict(self._position.version)
+
+    async def forget(self, entry: PlayerForgotten, *, request_id: str, always: bool) -> bool:
+        """Record `entry` if the player has a rating, or `always`, but once for each `request_id`; return whether so.
+
+        Raises what `record` does.
+        """
+        async with self._lock:
+            for _ in range(MAX_CONFLICTS):
+                ratings = await self._caught_up()
+                if not always and not ratings.history(entry.player_id, version=ratings.version):
+                    return False
+                with suppress(VersionConflict):
+                    await self._log.append(self._stream, forgetting(entry, request_id), expected=self._position)
+                    return True
             raise VersionConflict(self._position.version)
 
     async def _append(self, fresh: Tally, fingerprint: str) -> bool:
@@ -103,7 +119,14 @@ class Ladders:
 
     async def record(self, match: ClosedMatch) -> Recorded:
         """Record `match` in its pool's rating log; see `Ladder.record`."""
-        return await self._ladders.setdefault(match.pool, Ladder(self._log, match.pool)).record(match)
+        return await self._kept(match.pool).record(match)
+
+    async def forget(self, entry: PlayerForgotten, *, request_id: str, always: bool) -> bool:
+        """Record `entry` in its pool's rating log; see `Ladder.forget`."""
+        return await self._kept(entry.pool).forget(entry, request_id=request_id, always=always)
+
+    def _kept(self, pool: str) -> Ladder:
+        return self._ladders.setdefault(pool, Ladder(self._log, pool))
 
 
 async def commits_after(log: EventLog, stream: str, position: Position) -> AsyncIterator[Commit]:

@@ -10,7 +10,7 @@ from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import ScoringSettings
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.servicer import ScoringServicer
-from promontory.scoring.usecases import Ratings, TallyMatch
+from promontory.scoring.usecases import ForgetPlayer, Ratings, TallyMatch
 
 
 async def main(settings: ScoringSettings) -> None:
@@ -26,4 +26,4 @@ async def main(settings: ScoringSettings) -> None:
 def servicer(log: EventLog) -> ScoringServicer:
     """Return the servicer of scoring on `log`."""
     ladders = Ladders(log)
-    return ScoringServicer(TallyMatch(log, ladders), Ratings(ladders))
+    return ScoringServicer(TallyMatch(log, ladders), Ratings(ladders), ForgetPlayer(ladders, clock.now_ms))

@@ -9,7 +9,7 @@ import msgspec
 from promontory.api.scoring.v1.scoring_service_pb2 import ListLeaderboardResponse
 from promontory.codec.stored import canonical
 from promontory.eventlog.port import START, Commit, EventLog, LogCorrupt
-from promontory.scoring.domain import PoolRatings, Tally, tally
+from promontory.scoring.domain import PlayerForgotten, PoolRatings, Tally, tally
 from promontory.scoring.ladders import commits_after
 from promontory.scoring.messages import standing_message
 from promontory.scoring.records import closed_match, command_id_of, encode, is_match, recorded, stream_of
@@ -49,6 +49,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
 async def rebuild_pool(log: EventLog, pool: str) -> Rebuilt:
     """Recompute the ratings of `pool` from the logs of its matches, in the order of its rating log, and compare.
 
+    Players who were forgotten, which no match's log tells, are forgotten where the rating log says so.
     Changes nothing. Goes on past a record that differs, with what it should have been, and stops at one that cannot be
     read.
     """
@@ -81,6 +82,9 @@ class _Rebuild:
 
     async def _redo(self, commit: Commit) -> None:
         record = recorded(self._stream, commit)
+        if isinstance(record, PlayerForgotten):
+            self.ratings.apply(record)
+            return
         recomputed, cause = await self._recomputed(record)
         if not cause and encode(recomputed) != commit.events[0].payload:
             cause = "the record is not what the match's log gives"

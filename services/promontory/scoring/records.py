@@ -12,12 +12,13 @@ from promontory.api.scoring.v1 import ratings_pb2 as pb
 from promontory.codec.stored import canonical
 from promontory.codec.times import timestamp
 from promontory.eventlog.port import Commit, LogCorrupt, Proposed, StoredEvent
-from promontory.scoring.domain import Change, ClosedMatch, Finish, Rating, Tally
+from promontory.scoring.domain import Change, ClosedMatch, Finish, PlayerForgotten, Rating, Tally
 from promontory.scoring.messages import change_message
 
 CREATED = MatchCreated.DESCRIPTOR.full_name
 CLOSED = MatchClosed.DESCRIPTOR.full_name
 TALLIED = pb.MatchTallied.DESCRIPTOR.full_name
+FORGOTTEN = pb.PlayerForgotten.DESCRIPTOR.full_name
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -70,10 +71,22 @@ def proposed(tally: Tally, *, fingerprint: str) -> Proposed:
     return Proposed((StoredEvent(TALLIED, encode(tally)),), command_id_of(tally.match_id), fingerprint)
 
 
-def recorded(stream: str, commit: Commit) -> Tally:
-    """Return the tally that `commit` of the rating log `stream` records. Raises `LogCorrupt` if it is none."""
+def forgetting(entry: PlayerForgotten, request_id: str) -> Proposed:
+    """Return the commit that records `entry`, once for each `request_id`."""
+    message = pb.PlayerForgotten(
+        player_id=entry.player_id, pool=entry.pool, forget_time=timestamp(entry.forget_time_ms)
+    )
+    command_id = f"forget:{entry.player_id}:{request_id}"
+    return Proposed((StoredEvent(FORGOTTEN, canonical(message)),), command_id, entry.player_id)
+
+
+def recorded(stream: str, commit: Commit) -> Tally | PlayerForgotten:
+    """Return what `commit` of the rating log `stream` records. Raises `LogCorrupt` if it is nothing of the kind."""
     try:
         (event,) = commit.events
+        if event.type == FORGOTTEN:
+            gone = pb.PlayerForgotten.FromString(event.payload)
+            return PlayerForgotten(gone.player_id, gone.pool, gone.forget_time.ToMilliseconds())
         message = pb.MatchTallied.FromString(_only(event, TALLIED))
     except (DecodeError, ValueError) as error:
         raise LogCorrupt(stream, commit.version, f"no tally: {error}") from error

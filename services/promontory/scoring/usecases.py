@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -10,8 +10,8 @@ from promontory.eventlog.obligations import tally_name
 from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
 from promontory.runtime import metrics
 from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.forms import PLAYER_ID, POOL_ID, Form
-from promontory.scoring.domain import Change, ClosedMatch, Rating, RatingStep, Standing
+from promontory.runtime.forms import PLAYER_ID, POOL_ID, REQUEST_ID, Form
+from promontory.scoring.domain import Change, ClosedMatch, PlayerForgotten, Rating, RatingStep, Standing
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.pages import Page, cursor, page
 from promontory.scoring.records import closed_match, is_match
@@ -61,6 +61,30 @@ class TallyMatch:
         recorded = await self._ladders.record(match)
         metrics.TALLIES.labels(pool=match.pool, outcome="tallied" if recorded.fresh else "repeated").inc()
         return Tallied(recorded.fresh, recorded.tally.changes)
+
+
+class ForgetPlayer:
+    """Takes a player from the leaderboards of pools; `clock` tells the time in ms since the epoch."""
+
+    def __init__(self, ladders: Ladders, clock: Callable[[], int]) -> None:
+        self._ladders, self._clock = ladders, clock
+
+    async def __call__(
+        self, player_id: str, pools: Sequence[str], *, request_id: str, pending: Collection[str]
+    ) -> Sequence[str]:
+        """Return those of `pools` in which the player has had a rating, or is expected to get one by old matches.
+
+        In the pools in `pending` matches that the player has left may be tallied still. Repeating it under the same
+        `request_id` changes nothing.
+        """
+        PLAYER_ID.checked(player_id, "player_id")
+        REQUEST_ID.checked(request_id, "request_id")
+        found = []
+        for pool in dict.fromkeys(POOL_ID.checked(pool, "pools") for pool in (*pools, *pending)):
+            entry = PlayerForgotten(player_id, pool, self._clock())
+            if await self._ladders.forget(entry, request_id=request_id, always=pool in pending):
+                found.append(pool)
+        return found
 
 
 class Ratings:

@@ -172,3 +172,23 @@ async def _flip_a_byte(connections: Connections, stream: str) -> None:
     altered = [(name, value[:-1] + bytes([value[-1] ^ 1]) if name == b"d" else value) for name, value in fields]
     await connections.commands.execute_command("DEL", key)
     await connections.commands.execute_command("XADD", key, entry[0], *(part for pair in altered for part in pair))
+
+
+async def test_a_player_forgotten_by_one_replica_is_gone_from_the_other(
+    replicas: list[ScoringServiceStub], log: RedisEventLog, keys: Keys, pool: str
+) -> None:
+    """[scoring/v1 ForgetPlayer] Needs the scope `player:forget`; `ratings rebuild` follows."""
+    first, second = replicas
+    request = pb.TallyMatchRequest(match_id=await write_closed(log, played(pool, 1)))
+    await first.TallyMatch(request, metadata=keys.as_service("match:tally"))
+    own = pb.GetRatingRequest(pool=pool)
+    assert (await second.GetRating(own, metadata=keys.as_player("ada"))).rating.matches == 1
+    forget = pb.ForgetPlayerRequest(player_id="ada", pools=[pool], request_id="once")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await first.ForgetPlayer(forget, metadata=keys.as_player("ada"))
+    assert reason_of(refused.value) == "SCOPE_MISSING"
+    assert (await first.ForgetPlayer(forget, metadata=keys.as_service("player:forget"))).pools == [pool]
+    board = await second.ListLeaderboard(pb.ListLeaderboardRequest(pool=pool), metadata=keys.as_player("ben"))
+    assert [entry.rating.player_id for entry in board.entries] == ["ben"]
+    assert (await second.GetRating(own, metadata=keys.as_player("ada"))).rating.matches == 0
+    assert (await rebuild_pool(log, pool)).equal

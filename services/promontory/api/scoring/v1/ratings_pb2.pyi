@@ -104,6 +104,38 @@ class RatingChange(_message.Message):
 Global___RatingChange: _TypeAlias = RatingChange  # noqa: Y015
 
 @_typing.final
+class PlayerForgotten(_message.Message):
+    """The event that takes a player from a pool's leaderboard. What was tallied stays, for the ratings of others rest on it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    FORGET_TIME_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """The player."""
+    pool: _builtins.str
+    """The pool."""
+    @_builtins.property
+    def forget_time(self) -> _timestamp_pb2.Timestamp:
+        """Matches that were closed by then count no longer for the player, whenever they are tallied."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        pool: _builtins.str = ...,
+        forget_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forget_time", b"forget_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forget_time", b"forget_time", "player_id", b"player_id", "pool", b"pool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayerForgotten: _TypeAlias = PlayerForgotten  # noqa: Y015
+
+@_typing.final
 class MatchTallied(_message.Message):
     """The event that a tallied match adds to its pool's rating log."""
 

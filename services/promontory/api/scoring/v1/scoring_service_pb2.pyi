@@ -149,7 +149,7 @@ class GetRatingRequest(_message.Message):
     pool: _builtins.str
     """Required. The pool."""
     player_id: _builtins.str
-    """Required. The player."""
+    """Optional. The player; the caller when empty."""
     def __init__(
         self,
         *,
@@ -259,7 +259,7 @@ class ListRatingHistoryRequest(_message.Message):
     pool: _builtins.str
     """Required. The pool."""
     player_id: _builtins.str
-    """Required. The player."""
+    """Optional. The player; the caller when empty."""
     page_size: _builtins.int
     """Optional. The most entries to return, 1 to 500; 50 when unset."""
     page_token: _builtins.str
@@ -307,3 +307,65 @@ class ListRatingHistoryResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListRatingHistoryResponse: _TypeAlias = ListRatingHistoryResponse  # noqa: Y015
+
+@_typing.final
+class ForgetPlayerRequest(_message.Message):
+    """Request message for `ScoringService.ForgetPlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    POOLS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    PENDING_POOLS_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """Required. The player."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    @_builtins.property
+    def pools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Optional. The pools that the player may have a rating in."""
+
+    @_builtins.property
+    def pending_pools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Optional. The pools in which matches that the player has left may be tallied still."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        pools: _abc.Iterable[_builtins.str] | None = ...,
+        request_id: _builtins.str = ...,
+        pending_pools: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pending_pools", b"pending_pools", "player_id", b"player_id", "pools", b"pools", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPlayerRequest: _TypeAlias = ForgetPlayerRequest  # noqa: Y015
+
+@_typing.final
+class ForgetPlayerResponse(_message.Message):
+    """Response message for `ScoringService.ForgetPlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POOLS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of the pools in which the player had a rating until now, or would have got one by old matches."""
+
+    def __init__(
+        self,
+        *,
+        pools: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pools", b"pools"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPlayerResponse: _TypeAlias = ForgetPlayerResponse  # noqa: Y015

@@ -55,6 +55,11 @@ class ScoringServiceStub:
                 request_serializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryResponse.FromString,
                 _registered_method=True)
+        self.ForgetPlayer = channel.unary_unary(
+                '/promontory.api.scoring.v1.ScoringService/ForgetPlayer',
+                request_serializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerResponse.FromString,
+                _registered_method=True)
 
 
 class ScoringServiceServicer:
@@ -93,6 +98,15 @@ class ScoringServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ForgetPlayer(self, request, context):
+        """Takes a player from the leaderboards of pools, and their rating and its history with that; the ratings of others
+        stay as they are. For services: needs the scope `player:forget`. Repeating it under the same
+        `request_id` changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ScoringServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -115,6 +129,11 @@ def add_ScoringServiceServicer_to_server(servicer, server):
                     servicer.ListRatingHistory,
                     request_deserializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryRequest.FromString,
                     response_serializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryResponse.SerializeToString,
+            ),
+            'ForgetPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetPlayer,
+                    request_deserializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -226,6 +245,33 @@ class ScoringService:
             '/promontory.api.scoring.v1.ScoringService/ListRatingHistory',
             promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryRequest.SerializeToString,
             promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ListRatingHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.scoring.v1.ScoringService/ForgetPlayer',
+            promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerRequest.SerializeToString,
+            promontory_dot_api_dot_scoring_dot_v1_dot_scoring__service__pb2.ForgetPlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,
