@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from promontory.api.match.v1 import match_pb2, stream_pb2
@@ -260,7 +261,7 @@ class Referee:
                     yield pb.WatchMatchResponse(commit=self._commit_of(sent, seat))
             elif not await self._moved_past(sent):
                 self.heartbeats += 1
-                yield pb.WatchMatchResponse(heartbeat=stream_pb2.Heartbeat(version=sent, server_time=NOON))
+                yield pb.WatchMatchResponse(heartbeat=heartbeat(sent))
         end = StreamEnd(reason=stream_pb2.STREAM_END_REASON_MATCH_CLOSED, version=sent)
         yield pb.WatchMatchResponse(end=end)
 
@@ -328,6 +329,13 @@ class Referee:
             placements = [match_pb2.Placement(seat=s, place=place, score=score) for s, (place, score) in standing]
             match.outcome.CopyFrom(match_pb2.Outcome(reason=reason, placements=placements))
         return match
+
+
+def heartbeat(version: int) -> stream_pb2.Heartbeat:
+    """Return a heartbeat of a match in which seat 0 is gone with 90 seconds on its clock."""
+    clock = match_pb2.SeatClock(seat=0, remaining=Duration(seconds=90), deadline=NOON)
+    absence = stream_pb2.Absence(seat=0, claimable_time=NOON)
+    return stream_pb2.Heartbeat(version=version, server_time=NOON, clocks=[clock], absences=[absence])
 
 
 def _seat(request: Any) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from datetime import UTC, timedelta
 from random import Random
 from typing import Any
 
@@ -15,18 +16,21 @@ import promontory
 from promontory import AsyncClient, Update, game
 from promontory.api.match.v1 import stream_pb2
 from promontory.bots.registry import policy
+from promontory.client.conduct import SeatClock
 from promontory.client.seats import Spectator
+from promontory.client.watching import Absence, Heartbeat
 from promontory.games.transcontinental.commands import DrawCard
 from promontory.games.transcontinental.vocabulary import Source
 from promontory.runtime.errors import Kind, Refusal
 from tests.client.conftest import HASTY, Connect, World
-from tests.client.referee import HANG, SERVICE, UNAVAILABLE, Cut, Faults, Referee
+from tests.client.referee import HANG, NOON, SERVICE, UNAVAILABLE, Cut, Faults, Referee
 from tests.client.wire import Wire
 from tests.support.serving import Keys, served
 from tests.support.waiting import eventually
 
 GREEDY = policy(game("transcontinental"), "greedy")
 MATCH = Referee.match_id
+NOON_UTC = NOON.ToDatetime(UTC)
 
 
 def ending(reason: stream_pb2.StreamEndReason.ValueType) -> stream_pb2.StreamEnd:
@@ -36,7 +40,7 @@ def ending(reason: stream_pb2.StreamEndReason.ValueType) -> stream_pb2.StreamEnd
 DRAINING = ending(stream_pb2.STREAM_END_REASON_SERVER_DRAINING)
 OLD = ending(stream_pb2.STREAM_END_REASON_MAX_AGE)
 SLOW = ending(stream_pb2.STREAM_END_REASON_SLOW_READER)
-CUT_OFF = Refusal(Kind.TOO_MANY, "SLOW_READER", "nothing was taken", metadata={"retrySeconds": 0.001})
+CUT_OFF = Refusal(Kind.TOO_MANY, "SLOW_READER", "nothing was taken", metadata={"retrySeconds": "0.001"})
 STOPPED = Refusal(Kind.UNAVAILABLE, "SERVER_DRAINING", "stopping", metadata={"retrySeconds": 0})
 
 
@@ -204,6 +208,20 @@ async def lively(keys: Keys) -> AsyncIterator[tuple[Referee, AsyncClient]]:
         AsyncClient(address, token=_token(keys), timing=timing, retry_seconds=0.1) as client,
     ):
         yield referee, client
+
+
+async def test_heartbeats_tell_whoever_asks(lively: tuple[Referee, AsyncClient]) -> None:
+    """[Heartbeat] The server's time and the match's version; clocks and absences where there are some."""
+    referee, client = lively
+    heard: list[Heartbeat] = []
+    updates = client.seat("transcontinental", MATCH, 0).updates(on_heartbeat=heard.append)
+    watching = asyncio.create_task(_collect(updates, []))
+    await eventually(lambda: _true(heard))
+    await referee.play(GREEDY, Random(1), until=10_000)
+    await watching
+    assert heard[0] == Heartbeat(
+        1, NOON_UTC, (SeatClock(0, timedelta(seconds=90), NOON_UTC, 0),), (Absence(0, NOON_UTC),)
+    )
 
 
 async def test_heartbeats_keep_a_quiet_stream_alive(lively: tuple[Referee, AsyncClient]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from promontory.client import seats, tickets
+from promontory.client import seats, tables, tickets
 from promontory.client.asynchronous import RETRY_SECONDS, AsyncClient
 from promontory.client.conduct import Ending
 from promontory.client.connection import Token
@@ -18,8 +18,9 @@ from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Up
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.retrying import Timing
-from promontory.client.tables import USUAL, MatchEntry, Table, TableOptions
+from promontory.client.tables import USUAL, TableOptions, TableUpdate
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
+from promontory.client.watching import OnHeartbeat
 from promontory.games.registry import AnyGame
 
 T = TypeVar("T")
@@ -135,21 +136,114 @@ class Client:
         entropy: bytes | None = None,
     ) -> Table:
         """Open a private table and take seat 0; others join with its `invite_code`."""
-        return self._portal.run(
-            lambda client: client.create_table(game, options, request_id=request_id, entropy=entropy)
+        return self._table(lambda client: client.create_table(game, options, request_id=request_id, entropy=entropy))
+
+    def join_table(
+        self, invite_code: str, *, ready: bool = True, request_id: str | None = None, entropy: bytes | None = None
+    ) -> Table:
+        """Take the free seat with the lowest number; whoever is `ready` is so whoever comes or goes."""
+        return self._table(
+            lambda client: client.join_table(invite_code, ready=ready, request_id=request_id, entropy=entropy)
         )
 
-    def join_table(self, invite_code: str, *, entropy: bytes | None = None) -> Table:
-        """Take the next free seat of a table; the last one starts the match. Joining again changes nothing."""
-        return self._portal.run(lambda client: client.join_table(invite_code, entropy=entropy))
-
     def table(self, table_id: str) -> Table:
-        """Return a table the player sits at."""
-        return self._portal.run(lambda client: client.table(table_id))
+        """Return a table the player sits at, or a rematch the player is asked to."""
+        return self._table(lambda client: client.table(table_id))
 
-    def matches(self) -> Iterator[MatchEntry]:
-        """Yield the player's matches, the newest first."""
-        return self._portal.iterate(lambda client: client.matches())
+    def tables(self) -> list[Table]:
+        """Return the open tables the player sits at and the rematches the player is asked to, the newest first."""
+        return [Table(self._portal, table) for table in self._portal.run(lambda client: client.tables())]
+
+    def rematch(self, match_id: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Table:
+        """Ask to play a closed match again, or agree to it, and return the rematch's table."""
+        return self._table(lambda client: client.rematch(match_id, request_id=request_id, entropy=entropy))
+
+    def decline_rematch(self, match_id: str, *, request_id: str | None = None) -> Table:
+        """Decline the rematch of a match."""
+        return self._table(lambda client: client.decline_rematch(match_id, request_id=request_id))
+
+    def matches(self, *, state: MatchState | None = None, game: str = "", pool: str = "") -> Iterator[MatchEntry]:
+        """Yield the player's matches, the newest first: all, or those of a state, a game or a pool."""
+        return self._portal.iterate(lambda client: client.matches(state=state, game=game, pool=pool))
+
+    def live_matches(self, game: str = "", *, pool: str = "") -> Iterator[MatchEntry]:
+        """Yield the open matches of a game, or of a pool, the newest first; private ones only if the player's own."""
+        return self._portal.iterate(lambda client: client.live_matches(game, pool=pool))
+
+    def player_matches(self, player: str, *, game: str = "", pool: str = "") -> Iterator[MatchEntry]:
+        """Yield the closed matches of a player, the last to end first; private ones only if the caller's own too."""
+        return self._portal.iterate(lambda client: client.player_matches(player, game=game, pool=pool))
+
+    def _table(self, call: Callable[[AsyncClient], Coroutine[Any, Any, tables.Table]]) -> Table:
+        return Table(self._portal, self._portal.run(call))
+
+
+class Table:
+    """A table, where the player sits or is asked to; see `promontory.client.tables.Table`."""
+
+    def __init__(self, portal: _Portal, table: tables.Table) -> None:
+        self._portal, self._table = portal, table
+
+    @property
+    def last(self) -> TableUpdate:
+        """How the table stood when the server last told."""
+        return self._table.last
+
+    @property
+    def table_id(self) -> str:
+        """The table's id."""
+        return self.last.table_id
+
+    @property
+    def invite_code(self) -> str:
+        """What others need to join."""
+        return self.last.invite_code
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Those who sat there when the server last told, in the order of their seats."""
+        return self.last.players
+
+    @property
+    def match_id(self) -> str:
+        """The match, empty as long as it has not begun."""
+        return self.last.match_id
+
+    def look(self) -> TableUpdate:
+        """Return the table as it is now."""
+        return self._portal.run(lambda _: self._table.look())
+
+    def watch(self) -> Iterator[TableUpdate]:
+        """Yield the table as it is now, then whenever it changes, until its match begins or it is closed."""
+        return self._portal.iterate(lambda _: self._table.watch())
+
+    def __iter__(self) -> Iterator[TableUpdate]:
+        return self.watch()
+
+    def ready(self, ready: bool = True, *, request_id: str | None = None) -> TableUpdate:  # noqa: FBT001, FBT002
+        """Say whether the player is ready to play with those who sit there now."""
+        return self._portal.run(lambda _: self._table.ready(ready, request_id=request_id))
+
+    def start(self, *, request_id: str | None = None) -> TableUpdate:
+        """Start the match: for the host only, once all seats are taken and all are ready."""
+        return self._portal.run(lambda _: self._table.start(request_id=request_id))
+
+    def leave(self, *, request_id: str | None = None) -> TableUpdate:
+        """Give the seat up; leaving a rematch declines it."""
+        return self._portal.run(lambda _: self._table.leave(request_id=request_id))
+
+    def kick(self, player: str, *, request_id: str | None = None) -> TableUpdate:
+        """Send a guest away for good: for the host only."""
+        return self._portal.run(lambda _: self._table.kick(player, request_id=request_id))
+
+    def close(self, *, request_id: str | None = None) -> TableUpdate:
+        """Close the table without a match: for the host only."""
+        return self._portal.run(lambda _: self._table.close(request_id=request_id))
+
+    def seat(self) -> Seat:
+        """Wait for the match to begin and return the player's seat in it."""
+        found = self._portal.run(lambda _: self._table.seat())
+        return Seat(self._portal, found.game, found.match_id, found.seat)
 
 
 class Ticket:
@@ -203,9 +297,15 @@ class Spectator:
         """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
         return self._portal.run(lambda client: self._in(client).rules())
 
-    def updates(self, after: int | None = None, *, resume_token: bytes = b"") -> Iterator[Update]:
-        """Yield the match as it is now, then after every commit, until it is over; with `after`, what follows it."""
-        return self._portal.iterate(lambda client: self._in(client).updates(after, resume_token=resume_token))
+    def updates(
+        self, after: int | None = None, *, resume_token: bytes = b"", on_heartbeat: OnHeartbeat | None = None
+    ) -> Iterator[Update]:
+        """Yield the match as it is now, then after every commit, until it is over; with `after`, what follows it.
+
+        `on_heartbeat` is called in another thread.
+        """
+        options: Any = {"resume_token": resume_token, "on_heartbeat": on_heartbeat}
+        return self._portal.iterate(lambda client: self._in(client).updates(after, **options))
 
     def __iter__(self) -> Iterator[Update]:
         return self.updates()

@@ -23,7 +23,7 @@ from promontory.client.errors import (
     understanding,
 )
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_events_of, match_of
-from promontory.client.watching import Watch
+from promontory.client.watching import OnHeartbeat, Watch
 from promontory.codec import registry as codecs
 from promontory.codec.times import time_of
 from promontory.games.registry import AnyGame, GameEntry
@@ -149,7 +149,9 @@ class Spectator:
             self._rules = await self._game.rules((await self.look()).match)
         return self._rules
 
-    async def updates(self, after: int | None = None, *, resume_token: bytes = b"") -> AsyncGenerator[Update]:
+    async def updates(
+        self, after: int | None = None, *, resume_token: bytes = b"", on_heartbeat: OnHeartbeat | None = None
+    ) -> AsyncGenerator[Update]:
         """Yield the match as it is now, then after every commit, until it is over.
 
         With `after`, the version of the last update you have, it yields the commits after that one instead. Every
@@ -160,10 +162,11 @@ class Spectator:
 
         Two things break the row, and an update says so. `skipped` tells how many commits were passed over because you
         took more than 64 commits' time for an update; `events()` has them. `rewound` tells that the log was put back
-        behind what you saw, which only a failing store does.
+        behind what you saw, which only a failing store does. While nothing happens, `on_heartbeat` is told now and then
+        what the clocks show, and who is gone.
         """
-        watch = Watch(self._game, self.match_id, self.seat, after, resume_token)
-        async with aclosing(watch.updates()) as updates:
+        watch = Watch(self._game, self.match_id, self.seat, on_heartbeat=on_heartbeat)
+        async with aclosing(watch.updates(after, resume_token)) as updates:
             async for update in updates:
                 yield update
 
@@ -272,7 +275,7 @@ class Seat(Spectator):
 
     async def offer(self, ending: Ending, *, request_id: str | None = None) -> MatchSummary:
         """Offer to end the match, or agree to what was offered; it is closed once all players who stayed agree."""
-        return await self._act("OfferEnding", request_id, ending=ENDING_NUMBERS[ending])
+        return await self._act("OfferEnding", request_id, ending=ENDING_NUMBERS[Ending(ending)])
 
     async def decline(self, *, request_id: str | None = None) -> MatchSummary:
         """Decline the offers of others that stand."""

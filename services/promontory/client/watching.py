@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 from google.protobuf.message import Message
 from msgspec.structs import replace
 
+from promontory.api.match.v1 import stream_pb2
+from promontory.client.conduct import SeatClock, clock_of
 from promontory.client.errors import Internal, InvalidArgument
 from promontory.client.matches import Update
 from promontory.client.retrying import Patience
+from promontory.codec.times import time_of
 from promontory.games.registry import entry_by_code
 
 if TYPE_CHECKING:
@@ -23,17 +28,45 @@ def game_of(match_id: str) -> str:
     return entry_by_code(match_id.partition("-")[0]).name
 
 
+class Absence(msgspec.Struct, frozen=True):
+    """A player who is to act and gone, and from when on an opponent can claim the match (UTC)."""
+
+    seat: int
+    claimable_time: datetime
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """What a stream tells while nothing happens: the match is at `version`, by the server's clock it is `server_time`.
+
+    `clocks` show what is left at that time, in the order of seats; there are none without a time control. `absences`
+    are told where players who are gone can be claimed.
+    """
+
+    version: int
+    server_time: datetime
+    clocks: tuple[SeatClock, ...] = ()
+    absences: tuple[Absence, ...] = ()
+
+
+OnHeartbeat: TypeAlias = Callable[[Heartbeat], object]
+
+
 class Watch:
     """The updates of one match, each once and in order, whatever happens to streams in between."""
 
-    def __init__(self, game: GameRemote, match_id: str, seat: int | None, after: int | None, token: bytes) -> None:
-        """Begin after the version `after`, or after what the resume `token` stands for, or with the match of now."""
+    def __init__(self, game: GameRemote, match_id: str, seat: int | None, *, on_heartbeat: OnHeartbeat | None) -> None:
         self._game = game
         self._match_id, self._seat = match_id, seat
-        self._last, self._token = after, token
+        self._on_heartbeat = on_heartbeat
+        self._last: int | None = None
+        self._token = b""
 
-    async def updates(self) -> AsyncGenerator[Update]:
-        """Yield an update for each version after the last one, until the match is over."""
+    async def updates(self, after: int | None, token: bytes) -> AsyncGenerator[Update]:
+        """Yield an update for each version, until the match is over.
+
+        Begin after the version `after`, or after what the resume `token` stands for, or with the match of now.
+        """
+        self._last, self._token = after, token
         patience = self._game.remote.patience()
         is_over = False
         while not is_over:
@@ -80,6 +113,8 @@ class Watch:
         elif kind == "commit":
             update = self._commit(message.commit)
         else:
+            if kind == "heartbeat" and self._on_heartbeat is not None:
+                self._on_heartbeat(_heartbeat_of(message.heartbeat))
             return None
         return None if update is None else replace(update, resume_token=message.resume_token)
 
@@ -96,3 +131,12 @@ class Watch:
         if self._last is not None and commit.version > last + 1:
             raise Internal(f"version {commit.version} came after {last}", reason="STREAM_GAP")
         return self._game.update(commit, self._seat, events=commit.events, match_events=commit.match_events)
+
+
+def _heartbeat_of(message: stream_pb2.Heartbeat) -> Heartbeat:
+    return Heartbeat(
+        version=message.version,
+        server_time=time_of(message.server_time),
+        clocks=tuple(clock_of(clock) for clock in message.clocks),
+        absences=tuple(Absence(each.seat, time_of(each.claimable_time)) for each in message.absences),
+    )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from promontory.eventlog.port import EventLogUnavailable
 from promontory.games.kernel import Rejected, Seat
 from promontory.rules import access, arbiter
 from promontory.rules.clocks import next_end_ms
@@ -54,6 +55,26 @@ class Arbitration:
         """Have the players leave who are to act, and have been gone for so long that they can be claimed."""
         last_seen = await self._presence.last_seen(wish.match_id)
         return await self._act(caller, wish, "claim", lambda moment: Claim(_gone(moment, wish.seat, last_seen)))
+
+    async def absences(self, match: Match, *, silent_ms: int) -> Mapping[Seat, int]:
+        """Return the seats to act whose players were last there `silent_ms` ago or longer.
+
+        They come with when each can be claimed, in ms since the epoch. None are told where nobody can be claimed, and
+        while nobody knows.
+        """
+        if match.is_closed or not match.setup.abandon_after_ms:
+            return {}
+        try:
+            last_seen = await self._presence.last_seen(match.match_id)
+        except EventLogUnavailable:
+            return {}
+        latest_ms = clock.now_ms() - silent_ms
+        claimable = {seat: arbiter.claimable_ms(match, seat, last_seen.get(seat, 0)) for seat in match.to_act}
+        return {
+            seat: from_ms
+            for seat, from_ms in claimable.items()
+            if from_ms is not None and from_ms - match.setup.abandon_after_ms <= latest_ms
+        }
 
     async def offer(self, caller: Caller, wish: Wish, ending: Ending) -> Answer:
         """Agree to end the match; it ends once all players who stayed do."""

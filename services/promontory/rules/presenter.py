@@ -12,6 +12,7 @@ from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules.conduct import Ending, LeaveCause
 from promontory.rules.domain import Happening, Match, Step
+from promontory.rules.gallery import is_late
 from promontory.rules.records import KIND_NUMBERS, conduct_message, outcome_message, time_control_message
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
@@ -109,7 +110,7 @@ class Presenter:
             case Step():
                 return self._told(update, audience)
             case Quiet(match):
-                return self._message(match, audience, heartbeat=self._heartbeat(match))
+                return self._message(match, audience, heartbeat=self._heartbeat(update, audience))
             case End(reason, match):
                 resumable = reason is not EndReason.MATCH_CLOSED
                 end = stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=match.version, resumable=resumable)
@@ -127,8 +128,18 @@ class Presenter:
             rewound=snapshot.rewound,
         )
 
-    def _heartbeat(self, match: Match) -> stream_pb2.Heartbeat:
-        return stream_pb2.Heartbeat(version=match.version, server_time=timestamp(clock.now_ms()))
+    def _heartbeat(self, quiet: Quiet, audience: Seat | None) -> stream_pb2.Heartbeat:
+        match, now_ms = quiet.match, clock.now_ms()
+        is_past = is_late(match.setup, audience) and not match.is_closed
+        return stream_pb2.Heartbeat(
+            version=match.version,
+            server_time=timestamp(now_ms),
+            clocks=clocks_of(match, match.updated_at_ms if is_past else now_ms),
+            absences=[
+                stream_pb2.Absence(seat=seat, claimable_time=timestamp(from_ms))
+                for seat, from_ms in quiet.absences.items()
+            ],
+        )
 
     def commit(self, step: Step, audience: Seat | None) -> Any:
         """Return a commit with all that `audience` may see, made once for whoever submitted and whoever watches."""

@@ -6,17 +6,22 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+from msgspec.structs import replace
+
+from promontory.client.retrying import SILENT_HEARTBEATS
 from promontory.codec.times import duration
+from promontory.games.kernel import Seat
 from promontory.rules import access, export
 from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
+from promontory.rules.gallery import is_late
 from promontory.rules.presenter import Presenter
 from promontory.rules.recorder import Answer
 from promontory.rules.requests import Reader
 from promontory.rules.resuming import Resume
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Referee
-from promontory.rules.watch import Hub
+from promontory.rules.watch import Hub, Quiet, Update
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
 
@@ -85,9 +90,16 @@ class RulesServicer:
             is_first = True
             async for update in updates:
                 self._referee.note(watched[0], seat, who)
-                message = self._present.update(update, seat)
+                message = self._present.update(await self._complete(update, seat), seat)
                 yield self._present.opening(message, self._hub.heartbeat_seconds) if is_first else message
                 is_first = False
+
+    async def _complete(self, update: Update, seat: Seat | None) -> Update:
+        """Return `update` with who is absent, if it is a heartbeat of the match as it is now."""
+        if not isinstance(update, Quiet) or is_late(update.match.setup, seat):
+            return update
+        silent_ms = round(1000 * SILENT_HEARTBEATS * self._hub.heartbeat_seconds)
+        return replace(update, absences=await self._arbitration.absences(update.match, silent_ms=silent_ms))
 
     async def ListMatchEvents(self, request: Any, context: Context) -> Any:
         """List a match's commits in pages."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 
@@ -55,9 +55,13 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Quiet(msgspec.Struct, frozen=True):
-    """Nothing happened for a while; `match` is the last that was told."""
+    """Nothing happened for a while; `match` is the last that was told.
+
+    `absences` are the seats whose players are to act and gone, and when each can be claimed, in ms since the epoch.
+    """
 
     match: Match
+    absences: Mapping[Seat, int] = {}
 
 
 class End(msgspec.Struct, frozen=True):
