@@ -68,7 +68,7 @@ async def server_of(
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
     service = compose(rules, log, found, seed=seed)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
-    async with served(service.servicers, keys) as address:
+    async with served(service.servicers, keys, settings=found) as address:
         yield RulesServer(address, service)
     await cancel(tasks)
     await connections.aclose()

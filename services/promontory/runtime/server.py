@@ -176,7 +176,11 @@ def _limits(settings: ServerSettings) -> Limits:
 
 
 def options(settings: ServerSettings) -> list[tuple[str, int]]:
-    """Return the options of gRPC under which a process serves."""
+    """Return the options of gRPC under which a process serves.
+
+    How long a ping may go unanswered is said twice, since releases of gRPC differ in which of the two they heed.
+    """
+    ping_ms = int(settings.keepalive_seconds * 1000)
     return [
         ("grpc.max_receive_message_length", ANSWERED * settings.max_request_bytes),
         ("grpc.max_metadata_size", METADATA_ANSWERED * settings.max_metadata_bytes),
@@ -184,8 +188,9 @@ def options(settings: ServerSettings) -> list[tuple[str, int]]:
         ("grpc.max_concurrent_streams", settings.max_calls_per_connection),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.max_connection_age_seconds * 1000)),
-        ("grpc.keepalive_time_ms", int(settings.keepalive_seconds * 1000)),
-        ("grpc.keepalive_timeout_ms", int(settings.keepalive_seconds * 1000 / KEEPALIVE_PARTS)),
+        ("grpc.keepalive_time_ms", ping_ms),
+        ("grpc.keepalive_timeout_ms", ping_ms // KEEPALIVE_PARTS),
+        ("grpc.http2.ping_timeout_ms", ping_ms // KEEPALIVE_PARTS),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
         ("grpc.so_reuseport", 0),

@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from random import Random
 from typing import Any
 
 import grpc
 import pytest
 
+from promontory import AsyncClient, Update
 from promontory.api.match.v1 import stream_pb2
 from promontory.codec.transcontinental import CODEC
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games.transcontinental.commands import DrawCard
 from promontory.games.transcontinental.vocabulary import Phase, Side, Source
-from promontory.rules.domain import Step
-from promontory.runtime import clock
+from promontory.rules.domain import Setup, Step
+from promontory.rules.presenter import Presenter
+from promontory.runtime import clock, metrics
+from tests.client.wire import Wire
 from tests.support.random_play import near_legal, racer
 from tests.support.refereeing import Bench
-from tests.support.rules_servers import Client, RulesServer
-from tests.support.serving import reason_of
+from tests.support.rules_servers import TWO_PLAYERS, Client, RulesServer, as_player, rules_server
+from tests.support.serving import Keys, reason_of
 from tests.support.transcontinental import seeded
 from tests.support.waiting import eventually
 
@@ -35,10 +38,13 @@ OPEN_FIELDS = CARD_FIELDS | {"discard_card_ids", "opponent_known_card_ids"}
 class Watcher:
     """Watches a match in a task of its own and keeps every message; `seat` None is a spectator."""
 
-    def __init__(self, client: Client, match_id: str, seat: int | None, *, after: int | None = None) -> None:
+    def __init__(
+        self, client: Client, match_id: str, seat: int | None, *, after: int | None = None, token: bytes | None = None
+    ) -> None:
         self.told: list[Any] = []
         self._after = after or 0
-        self._call = client.stream("WatchMatch", match_id=match_id, seat=seat, after_version=after)
+        by = {"after_version": after} if token is None else {"resume_token": token}
+        self._call = client.stream("WatchMatch", match_id=match_id, seat=seat, **by)
         self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
@@ -211,20 +217,95 @@ async def test_refusals_name_no_hidden_card(client_of: ClientOf, table: Table, t
     assert [words & hidden(step, seat) for seat, words in texts if words & hidden(step, seat)] == []
 
 
-async def test_a_stream_cut_at_random_and_resumed_on_any_replica_misses_nothing(
-    client_of: ClientOf, table: Table, truth: Bench
+class Unlucky:
+    """Follows a match from version 1 on, over streams that are cut at random and taken up on either replica."""
+
+    def __init__(self, client_of: ClientOf, name: str, seat: int | None, random: Random) -> None:
+        self._client_of, self._name, self._seat, self._random = client_of, name, seat, random
+        self.received: list[Any] = []
+        self.by_token = 0
+
+    async def follow(self, match_id: str, playing: asyncio.Task[int]) -> None:
+        """Follow the match that somebody is `playing` to its end, by version or by token as it comes."""
+        after, token = 1, None
+        while not (playing.done() and after == playing.result()):
+            client = self._client_of(self._name, replica=self._random.randrange(2))
+            chosen = self._random.choice((token, None))
+            self.by_token += chosen is not None
+            watcher = Watcher(client, match_id, self._seat, after=after, token=chosen)
+            await watcher.reached(after + self._random.randint(1, 12), unless=playing)
+            told = [message for message in await watcher.cut() if message.HasField("commit")]
+            self.received += commits(told)
+            after, token = self.received[-1].version, told[-1].resume_token
+
+
+@pytest.mark.parametrize(("name", "seat"), [("ben", 1), ("eve", None)], ids=["a seat", "a spectator"])
+async def test_streams_cut_at_random_through_a_whole_match_tell_what_the_log_tells(
+    client_of: ClientOf, truth: Bench, name: str, seat: int | None
 ) -> None:
-    """[WatchMatch] Resumes after any version on any replica, without gaps."""
-    random, received, after = seeded(5), list[Any](), 1
-    playing = asyncio.create_task(table.play(truth, until=60))
-    while not (playing.done() and after == playing.result()):
-        watcher = Watcher(client_of("ben", replica=random.randrange(2)), table.match_id, 1, after=after)
-        await watcher.reached(after + random.randint(1, 12), unless=playing)
-        received += commits(await watcher.cut())
-        after = received[-1].version
-    assert [commit.version for commit in received] == list(range(2, after + 1))
-    listed = await client_of("ben").call("ListMatchEvents", match_id=table.match_id, seat=1)
-    assert [list(commit.events) for commit in received] == [list(each.events) for each in listed.commits[1:]]
+    """[WatchMatch] Resumed by version or token on any replica: no gap, and byte by byte the same, early or late."""
+    setup = Setup(TWO_PLAYERS.seats, spectator_delay=4)
+    match_id = await client_of("platform").create(uuid.uuid4().hex, setup)
+    playing = asyncio.create_task(Table(client_of, match_id, seeded(11)).play(truth))
+    unlucky = Unlucky(client_of, name, seat, seeded(5))
+    await unlucky.follow(match_id, playing)
+    present, steps = Presenter(truth.ruleset), await truth.matches.history(match_id, last=await playing)
+    told = [commit.SerializeToString(deterministic=True) for commit in unlucky.received]
+    assert told == [present.commit(step, seat).SerializeToString(deterministic=True) for step in steps[1:]]
+    assert steps[-1].match.is_closed
+    assert unlucky.by_token > 0
+
+
+@pytest.fixture
+async def wired(redis_connections: Connections, valkey_url: str, keys: Keys) -> AsyncIterator[tuple[RulesServer, Wire]]:
+    """A server that is quick to notice that nobody is there any more, and a wire to it."""
+    quick: Any = {"heartbeat_seconds": 0.1, "keepalive_seconds": 0.6}
+    async with rules_server(valkey_url, keys, buckets=4, **quick) as server, Wire(server.address) as wire:
+        yield server, wire
+
+
+async def test_a_player_whose_connection_went_dead_goes_on_over_another(
+    wired: tuple[RulesServer, Wire], client_of: ClientOf, match_id: str, truth: Bench, keys: Keys
+) -> None:
+    """[WatchMatchResponse.heartbeat_interval] After two and a half heartbeats that did not come, and without a gap."""
+    updates = list[Update]()
+    async with AsyncClient(wired[1].address, token=token_of(keys, "eve")) as watching:
+        following = asyncio.create_task(collect(watching.watch(match_id), updates))
+        await eventually(lambda: true(updates))
+        wired[1].deaden()
+        last = await Table(client_of, match_id, seeded(11)).play(truth, until=10)
+        await eventually(lambda: true(updates[-1].version == last))
+        following.cancel()
+    assert [update.version for update in updates] == list(range(1, last + 1))
+    assert wired[1].connections == 2
+
+
+async def test_watchers_that_vanished_without_a_word_are_given_up(
+    wired: tuple[RulesServer, Wire], match_id: str, keys: Keys
+) -> None:
+    """[event_log P74] A ping that nobody answers ends them; heartbeats alone would go into the void for long."""
+    gauge = metrics.WATCHERS.labels(game="transcontinental")
+    before = gauge._value.get()
+    async with grpc.aio.insecure_channel(wired[1].address) as channel:
+        watchers = [Watcher(Client(channel, as_player(keys, "eve")), match_id, None) for _ in range(5)]
+        await asyncio.gather(*(watcher.reached(1) for watcher in watchers))
+        assert gauge._value.get() == before + 5
+        wired[1].deaden()
+        await eventually(lambda: true(gauge._value.get() == before))
+        await asyncio.gather(*(watcher.cut() for watcher in watchers))
+
+
+async def collect(updates: AsyncIterator[Update], into: list[Update]) -> None:
+    async for update in updates:
+        into.append(update)
+
+
+async def true(value: object) -> object:
+    return value
+
+
+def token_of(keys: Keys, name: str) -> str:
+    return as_player(keys, name)[0][1].removeprefix("Bearer ")
 
 
 async def test_draining_ends_streams_and_the_other_replica_carries_on(
