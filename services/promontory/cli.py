@@ -240,18 +240,20 @@ def _run_show(arguments: argparse.Namespace) -> int:
 
 
 def _export(commands: Parsers) -> None:
-    export = _command(commands, "export", _run_export, "Write the audit file of a finished match.")
+    summary = "Write the audit file of a finished match, and beside it what it made of ratings."
+    export = _command(commands, "export", _run_export, summary)
     export.add_argument("match", help="the match's id")
     export.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: MATCH.jsonl)")
     _access_options(export)
 
 
 def _run_export(arguments: argparse.Namespace) -> int:
-    from promontory.client import reading
+    from promontory.client import rating_record, reading
 
     file = arguments.output or Path(f"{arguments.match}.jsonl")
     file.write_bytes(asyncio.run(reading.export(_access(arguments), arguments.match)))
-    print(f"wrote {file}; check it: promontory audit {file}")
+    beside = asyncio.run(rating_record.keep(_access(arguments), arguments.match, file))
+    print(f"wrote {file}{f' and {beside}' if beside else ''}; check it: promontory audit {file}")
     return 0
 
 

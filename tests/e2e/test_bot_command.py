@@ -48,7 +48,7 @@ async def run_bot(platform: Platform, file: Path, *options: str) -> tuple[int, s
 
 
 async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Platform, tmp_path: Path) -> None:
-    """[README] `bot new`, `bot run`, `ratings rebuild`: the first minutes of somebody who writes bots."""
+    """[README] `bot new`, `bot run`, `audit`, `export`, `ratings rebuild`: the first minutes of a bot's author."""
     bot = tmp_path / "my_bot.py"
     assert (await promontory("bot", "new", str(bot)))[0] == 0
     code, out, err = await run_bot(platform, bot, "--matches", "2", "--concurrent", "2", "--seed", "1", "--json")
@@ -63,12 +63,24 @@ async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Pl
         exports = [await client.export_match(GAME, match["match_id"]) for match in played["matches"]]
     assert [audit(raw, shipped_rulesets()).ok for raw in exports] == [True, True]
 
+    audited = [match["match_id"] for match in played["matches"]]
+    await check(platform, *audited)
+    exported = ("export", audited[0], "--output", str(tmp_path / "match.jsonl"), "--data-dir", str(platform.directory))
+    assert (await promontory(*exported))[0] == 0
+    await check(platform, str(tmp_path / "match.jsonl"))
+
     redis = {"PROMONTORY_REDIS_URL": platform.redis_url}
     code, out, err = await promontory("ratings", "rebuild", "--pool", POOL, "--json", **redis)
     rebuilt = json.loads(out)
     assert (code, rebuilt["equal"], rebuilt["matches"] >= 2) == (0, True, True), err
     code, out, _ = await promontory("ratings", "rebuild", "--pool", POOL, **redis)
     assert (code, "to the byte" in out) == (0, True)
+
+
+async def check(platform: Platform, *matches: str) -> None:
+    """Audit rated matches, which are files or still with the platform."""
+    code, out, err = await promontory("audit", *matches, "--data-dir", str(platform.directory))
+    assert (code, out.count("and so are its ratings")) == (0, len(matches)), err
 
 
 async def _has_matches(client: Any, matches: int) -> bool:

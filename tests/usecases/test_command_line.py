@@ -25,7 +25,7 @@ from tests.support.own_decks import digest, faulty_deck, own_deck
 from tests.support.refereeing import Bench
 
 Output = pytest.CaptureFixture[str]
-MATCHES = sorted(DIRECTORY.glob("*/*.jsonl"))
+MATCHES = sorted(file for file in DIRECTORY.glob("*/*.jsonl") if file.stat().st_size < 20_000)
 MATCH = DIRECTORY / "transcontinental" / "resigned.jsonl"
 
 
@@ -146,9 +146,12 @@ def test_an_audit_is_told_as_json(spoiled: Path, capsys: Output) -> None:
     assert bad["cause"]
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: Output) -> None:
-    assert run("audit", str(tmp_path / "nowhere.jsonl")) == 1
-    assert "nowhere.jsonl" in capsys.readouterr().err
+def test_a_file_that_is_not_there_is_named_and_the_others_are_audited(tmp_path: Path, capsys: Output) -> None:
+    """[docs/audit] Exit code 2: nothing is known to be wrong."""
+    assert run("audit", str(tmp_path / "nowhere.jsonl"), str(MATCH)) == 2
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("nowhere.jsonl: cannot be judged: cannot be read: No such file or directory")
+    assert "all right" in second
 
 
 @pytest.fixture
@@ -176,7 +179,7 @@ def test_a_match_with_an_own_deck_is_audited_with_that_deck(own: Path, capsys: O
 
 
 def test_without_its_deck_the_audit_says_which_one_is_missing(own: Path, capsys: Output) -> None:
-    assert run("audit", str(own / "match.jsonl")) == 1
+    assert run("audit", str(own / "match.jsonl")) == 2
     told = capsys.readouterr().out
     missing = digest(own_deck()).hex()
     assert f"cannot be judged: it is played with data whose SHA-256 is {missing}; name that file:" in told
@@ -199,13 +202,13 @@ def test_game_data_that_names_no_game_or_no_file_is_wrong_usage(given: str, prob
 
 def test_game_data_that_is_not_there_is_named(tmp_path: Path, capsys: Output) -> None:
     file = tmp_path / "nowhere.json"
-    assert run("audit", "--game-data", f"pacific={file}", str(MATCH)) == 1
+    assert run("audit", "--game-data", f"pacific={file}", str(MATCH)) == 2
     assert capsys.readouterr().err == f"promontory: {file}: No such file or directory\n"
 
 
 def test_game_data_that_is_malformed_is_named_with_the_reason(tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "faulty.json").write_bytes(faulty_deck())
-    assert run("audit", "--game-data", f"pacific={tmp_path / 'faulty.json'}", str(MATCH)) == 1
+    assert run("audit", "--game-data", f"pacific={tmp_path / 'faulty.json'}", str(MATCH)) == 2
     fault = "data file 1 of pacific: card 2 (disperse): it has no colour"
     assert capsys.readouterr().err == f"promontory: {fault}\n"
 
@@ -346,8 +349,14 @@ def test_a_setting_that_nobody_reads_ends_the_start(capsys: Output, monkeypatch:
 
 
 def test_with_debug_the_trace_is_shown(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        main(["--debug", "audit", str(tmp_path / "nowhere.jsonl")])
+    with pytest.raises(LookupError):
+        main(["--debug", "bot", "new", str(tmp_path / "bot.py"), "--game", "chess"])
+
+
+def test_a_match_is_not_fetched_where_there_is_no_platform(tmp_path: Path, capsys: Output) -> None:
+    """[docs/audit] Its id is not taken for a file."""
+    assert run("audit", f"tc-0a7-{'a' * 26}", "--data-dir", str(tmp_path)) == 2
+    assert "promontory up" in capsys.readouterr().err
 
 
 def test_a_token_is_not_minted_where_there_is_no_platform(tmp_path: Path, capsys: Output) -> None:

@@ -297,6 +297,10 @@ class Spectator:
         """Return the game as the match is played, with the rules and the cards or tiles it is pinned to."""
         return self._portal.run(lambda client: self._in(client).rules())
 
+    def data(self) -> bytes:
+        """Return the file with the cards or tiles that the match is played with, as the server has it."""
+        return self._portal.run(lambda client: self._in(client).data())
+
     def updates(
         self, after: int | None = None, *, resume_token: bytes = b"", on_heartbeat: OnHeartbeat | None = None
     ) -> Iterator[Update]:

@@ -74,10 +74,15 @@ class GameRemote:
         shipped = self.game.load(rules_version=match.rules_version)
         if match.data_hash == shipped.data_hash:
             return shipped
+        return self.game.load(await self.data(match), rules_version=match.rules_version)
+
+    async def data(self, match: MatchSummary) -> bytes:
+        """Return the data file that `match` is pinned to; raises as `rules` does, for data that is not there."""
         answer = await self.call("GetGameData", data_hash=match.data_hash)
         if hashlib.sha256(answer.data).digest() != match.data_hash:
             raise Internal(f"the data is not that of match {match.match_id}", reason="DATA_MISMATCH")
-        return self.game.load(answer.data, rules_version=match.rules_version)
+        data: bytes = answer.data
+        return data
 
     async def call(self, method: str, **fields: Any) -> Any:
         """Return the answer of `method`."""
@@ -148,6 +153,10 @@ class Spectator:
         if self._rules is None:
             self._rules = await self._game.rules((await self.look()).match)
         return self._rules
+
+    async def data(self) -> bytes:
+        """Return the file with the cards or tiles that the match is played with, as the server has it."""
+        return await self._game.data((await self.look()).match)
 
     async def updates(
         self, after: int | None = None, *, resume_token: bytes = b"", on_heartbeat: OnHeartbeat | None = None

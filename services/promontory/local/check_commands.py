@@ -4,34 +4,71 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
-from promontory.local.arguments import Parsers, command, count_line, data_option, json_option, print_json, redis_url
+from promontory.local.arguments import (
+    Parsers,
+    access,
+    access_options,
+    command,
+    count_line,
+    data_option,
+    json_option,
+    print_json,
+    redis_url,
+    tell,
+)
 
 
 def add_audit(commands: Parsers) -> None:
     """Add `promontory audit`."""
-    audit = command(
-        commands, "audit", _run_audit, "Check exported matches: hash chain, draws, every decision, outcome."
+    summary = "Check finished matches: hash chain, draws, every decision, clocks, what was shown, outcome, ratings."
+    audit = command(commands, "audit", _run_audit, summary)
+    audit.epilog = "Exit code 0: all are right; 1: one is wrong; 2: one could not be read or judged, and none is wrong."
+    audit.add_argument(
+        "matches",
+        nargs="+",
+        metavar="FILE|MATCH",
+        help="an audit file, and the rating record FILE.ratings.json beside it if there is one; or the id of a"
+        " finished match, to fetch it and its ratings from the platform",
     )
-    audit.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an audit file of a finished match")
     _game_data_option(audit)
+    access_options(audit)
     json_option(audit)
 
 
 def _run_audit(arguments: argparse.Namespace) -> int:
-    from promontory.rules.audit import audit_file, shipped_rulesets
+    from promontory.local import audits
 
-    rulesets = shipped_rulesets(_game_data(arguments))
-    reports = {file: audit_file(file, rulesets) for file in arguments.files}
+    try:
+        findings = list(_audited(arguments))
+    except (OSError, ValueError, LookupError) as error:
+        tell(f"promontory: {f'{error.filename}: {error.strerror}' if isinstance(error, OSError) else error}")
+        return 2
     if arguments.json:
-        print_json([{"file": str(file), **msgspec.to_builtins(report)} for file, report in reports.items()])
-    else:
-        for file, report in reports.items():
-            print(f"{file}: {report.sentence()}")
-    return 0 if all(report.ok for report in reports.values()) else 1
+        print_json([finding.fields() for finding in findings])
+    return audits.exit_code(findings)
+
+
+def _audited(arguments: argparse.Namespace) -> Iterator[Any]:
+    from promontory.local import audits
+    from promontory.rules.audit import shipped_rulesets
+
+    data = _game_data(arguments)
+    rulesets = shipped_rulesets(data)
+    show = count_line(f"of {len(arguments.matches)}") if len(arguments.matches) > 1 else None
+    for number, source in enumerate(arguments.matches, start=1):
+        if audits.is_match(source):
+            finding = asyncio.run(audits.audit_match(access(arguments), source, data))
+        else:
+            finding = audits.audit_file(Path(source), rulesets)
+        if not arguments.json:
+            print(finding.sentence(), flush=True)
+        if show is not None:
+            show(number)
+        yield finding
 
 
 def add_versions(commands: Parsers) -> None:

@@ -49,6 +49,8 @@ class AuditReport(msgspec.Struct, frozen=True):
     match_id: str = ""
     game: str = ""
     rules_version: str = ""
+    pool: str = ""
+    rated: bool = False
     commits: int = 0
     head: str = ""
     players: tuple[str, ...] = ()
@@ -138,6 +140,8 @@ def _report(match: Match, late: tuple[int, ...]) -> AuditReport:
         match_id=match.match_id,
         game=match.game,
         rules_version=match.rules_version,
+        pool=match.setup.pool,
+        rated=match.setup.rated,
         commits=match.version,
         head=match.position.head.hex(),
         players=tuple(seat.player_id for seat in match.setup.seats),
