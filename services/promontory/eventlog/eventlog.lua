@@ -101,6 +101,35 @@ local function settle(KEYS, ARGV)
   return redis.call('ZREM', KEYS[1], ARGV[1])
 end
 
+-- KEYS 1 due      ARGV 1 obligation  2 delay in ms  3 'NX' to set it unless it is there, 'XX' to move it if it is
+local function owe(KEYS, ARGV)
+  return redis.call('ZADD', KEYS[1], ARGV[3], 'CH', integer(now_ms() + tonumber(ARGV[2])), ARGV[1])
+end
+
+-- Gives up the commits of a stream that are in the archive. Only what is closed, at the very commit that was archived.
+-- KEYS 1 log  2 head  3 idem  4 snap  5 due  6 tries
+-- ARGV 1 version  2 head hash  3 location  4 seconds to keep the head  5 obligation that is met by this
+--      6 and more: obligations that must have been met before
+local function prune(KEYS, ARGV)
+  for i = 6, #ARGV do
+    if redis.call('ZSCORE', KEYS[5], ARGV[i]) then return {'OWED'} end
+  end
+  local head = redis.call('HMGET', KEYS[2], 'v', 'h', 's')
+  local status = head[3] or 'gone'
+  if status == 'open' then return {'OPEN'} end
+  if status ~= 'gone' and (head[1] ~= ARGV[1] or head[2] ~= ARGV[2]) then return {'CONFLICT'} end
+  if status == 'closed' then
+    redis.call('UNLINK', KEYS[1], KEYS[3], KEYS[4])
+    redis.call('HSET', KEYS[2], 's', 'archived', 'l', ARGV[3])
+    redis.call('EXPIRE', KEYS[2], ARGV[4])
+  end
+  redis.call('HDEL', KEYS[6], ARGV[5])
+  redis.call('ZREM', KEYS[5], ARGV[5])
+  return {'OK'}
+end
+
 redis.register_function('append_SHA8', append)
 redis.register_function('claim_SHA8', claim)
 redis.register_function{function_name = 'settle_SHA8', callback = settle, flags = {'allow-oom'}}
+redis.register_function{function_name = 'owe_SHA8', callback = owe, flags = {'allow-oom'}}
+redis.register_function{function_name = 'prune_SHA8', callback = prune, flags = {'allow-oom'}}

@@ -64,7 +64,7 @@ def packaged_library(name: str, package: str, filename: str) -> Library:
 
 
 def event_log_library() -> Library:
-    """Return the event log's own library: `append`, `claim` and `settle`."""
+    """Return the event log's own library: `append`, `claim`, `settle`, `owe` and `prune`."""
     return packaged_library("eventlog", "promontory.eventlog", "eventlog.lua")
 
 

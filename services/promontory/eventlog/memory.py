@@ -20,6 +20,7 @@ from promontory.eventlog.port import (
     Opening,
     Position,
     Proposed,
+    StreamArchived,
     StreamClosed,
     StreamStatus,
     VersionConflict,
@@ -28,6 +29,7 @@ from promontory.eventlog.port import (
     check_cursors,
     validate,
 )
+from promontory.eventlog.pruning import Pruning, Surrender
 
 END = "$"
 
@@ -37,15 +39,20 @@ class _Stream:
         self.commits: list[Commit] = []
         self.made_by: dict[str, tuple[str, int]] = {}
         self.status = StreamStatus.OPEN
+        self.before = START
 
     @property
     def position(self) -> Position:
-        return self.commits[-1].position if self.commits else START
+        return self.commits[-1].position if self.commits else self.before
 
     def position_at(self, version: int) -> Position | None:
         if version == 0:
             return START
         return self.commits[version - 1].position if version <= len(self.commits) else None
+
+    def give_up(self) -> None:
+        self.before, self.status = self.position, StreamStatus.ARCHIVED
+        self.commits, self.made_by = [], {}
 
 
 class _Bucket:
@@ -64,7 +71,7 @@ def _monotonic_ms() -> int:
 
 
 class MemoryEventLog:
-    """An `EventLog` that lives and dies with its process.
+    """A `PrunableLog` that lives and dies with its process.
 
     `clock` gives the time in ms; without one, times count from an arbitrary start instead of the epoch.
     """
@@ -97,7 +104,7 @@ class MemoryEventLog:
     def _commit(self, stream: str, proposed: Proposed, expected: Position) -> Commit:
         record = self._streams[stream]
         version = record.position.version
-        if record.status is StreamStatus.CLOSED:
+        if record.status is not StreamStatus.OPEN:
             raise StreamClosed(version)
         if record.position != expected:
             raise VersionConflict(version)
@@ -118,6 +125,10 @@ class MemoryEventLog:
     async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
         """Return the commits after `after`, oldest first; see `EventLog.read`."""
         record = self._streams.get(stream, _Stream())
+        if record.status is StreamStatus.ARCHIVED:
+            if record.position == after:
+                return ()
+            raise StreamArchived(stream)
         if record.position_at(after.version) != after:
             raise LogCorrupt(stream, after.version, "the stream does not hold the position read from")
         following = record.commits[after.version :]
@@ -126,7 +137,7 @@ class MemoryEventLog:
     async def head(self, stream: str) -> Head | None:
         """Return the stream's end, or None if it has no commit."""
         record = self._streams.get(stream, _Stream())
-        return Head(record.position, record.status) if record.commits else None
+        return None if record.position == START else Head(record.position, record.status)
 
     async def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
         """Yield the open streams whose ids begin with `code`, as one page; see `EventLog.openings`."""
@@ -186,3 +197,40 @@ class MemoryEventLog:
         now = self._clock()
         times = {bucket: tuple(self._buckets[bucket].due.values()) for bucket in buckets}
         return {bucket: Backlog(sum(time <= now for time in due), min(due)) for bucket, due in times.items() if due}
+
+    async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
+        """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""
+        return dict(self._streams.get(stream, _Stream()).made_by)
+
+    async def prune(self, stream: str, surrender: Surrender) -> Pruning:
+        """Give up the commits of `stream`; see `PrunableLog.prune`. The head is kept as long as the log."""
+        record, bucket = self._streams.get(stream, _Stream()), self._buckets[bucket_of(stream)]
+        if any(name in bucket.due for name in surrender.after):
+            return Pruning.OWED
+        if record.position != START:
+            if record.status is StreamStatus.OPEN:
+                return Pruning.OPEN
+            if record.position != surrender.position:
+                return Pruning.CONFLICT
+            record.give_up()
+        bucket.forget(surrender.meets)
+        return Pruning.DONE
+
+    async def owe(self, bucket: str, name: str, *, delay_ms: int) -> None:
+        """Set the obligation `name` unless it is there; see `PrunableLog.owe`."""
+        self._buckets[bucket].due.setdefault(name, self._clock() + delay_ms)
+
+    async def postpone(self, bucket: str, name: str, *, delay_ms: int) -> None:
+        """Have the obligation `name` due later, if it is there; see `PrunableLog.postpone`."""
+        if name in self._buckets[bucket].due:
+            self._buckets[bucket].due[name] = self._clock() + delay_ms
+
+    async def owed(self, bucket: str) -> Sequence[str]:
+        """Return the names of all obligations of `bucket`, the earliest due first."""
+        due = self._buckets[bucket].due
+        return sorted(due, key=due.__getitem__)
+
+    async def closed_streams(self) -> AsyncIterator[str]:
+        """Yield every closed stream whose commits are in the log; see `PrunableLog.closed_streams`."""
+        for stream in [name for name, record in self._streams.items() if record.status is StreamStatus.CLOSED]:
+            yield stream

@@ -6,11 +6,15 @@
 | `clock_name` | the record that a player's time ran out | the rules service, which changes and clears it too | - |
 | `tally_name` | a rated match's tally | the rules service | scoring |
 | `list_name` | a closed match's place in the lists | the rules service | matchmaking |
+| `archive_name` | a closed match's move to the archive | the rules service, if there is an archive | a worker |
 
 The relay reads them (`promontory.relay.domain.parse`).
 """
 
 from __future__ import annotations
+
+ARCHIVE = "archive"
+"""The kind, by which the names of obligations to archive begin."""
 
 
 def bot_turn_name(match_id: str, seat: int, since: int) -> str:
@@ -21,6 +25,11 @@ def bot_turn_name(match_id: str, seat: int, since: int) -> str:
 def clock_name(match_id: str) -> str:
     """Return the name of the obligation to record that time ran out in a match."""
     return f"clock|{match_id}"
+
+
+def archive_name(match_id: str, closed_at_ms: int) -> str:
+    """Return the name of the obligation to archive a match that was closed at `closed_at_ms`, in ms since the epoch."""
+    return f"{ARCHIVE}|{match_id}|{closed_at_ms}"
 
 
 def tally_name(match_id: str) -> str:

@@ -41,6 +41,26 @@ class StreamClosed(Exception):
         self.version = version
 
 
+class StreamArchived(Exception):
+    """The stream's commits are in the archive; the log has no more of it than its head."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(f"{stream} is in the archive")
+        self.stream = stream
+
+
+class ArchiveUnavailable(EventLogUnavailable):
+    """The archive did not answer; try again."""
+
+
+class ArchiveMissing(Exception):
+    """The log says that a stream is in the archive, and the archive does not have it."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(f"the archive lacks {stream}")
+        self.stream = stream
+
+
 class Fenced(Exception):
     """The bucket is in another epoch than the writer; nothing was written."""
 
@@ -96,10 +116,11 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class StreamStatus(StrEnum):
-    """Whether a stream takes commits."""
+    """Whether a stream takes commits, and whether those it has are still in the log."""
 
     OPEN = "open"
     CLOSED = "closed"
+    ARCHIVED = "archived"
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -195,7 +216,8 @@ class EventLog(Protocol):
         """Return the commits after `after`, oldest first, at most `limit`; empty if there are none.
 
         A short result means that there are no more. Raises `LogCorrupt` where the chain does not continue `after`, a
-        commit is missing, torn or altered, or the stream ends before `after`.
+        commit is missing, torn or altered, or the stream ends before `after`, and `StreamArchived` where the commits
+        have left the log.
         """
 
     async def head(self, stream: str) -> Head | None:

@@ -28,6 +28,7 @@ from promontory.eventlog.port import (
     Position,
     Proposed,
     StoredEvent,
+    StreamArchived,
     StreamClosed,
     StreamStatus,
     VersionConflict,
@@ -36,6 +37,7 @@ from promontory.eventlog.port import (
     check_cursors,
     validate,
 )
+from promontory.eventlog.pruning import KEPT_SECONDS, Pruning, Surrender
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import check_policy, connect
 
@@ -45,6 +47,10 @@ RECOVERING = "!"
 PAGE_ENTRIES = 200
 FEED_PAGE_NOTES = 500
 SURVEY_PAGE_KEYS = 1000
+SCAN_PAGE = 500
+
+_STATUSES = {status.encode(): status for status in StreamStatus}
+_PRUNINGS = {b"OK": Pruning.DONE, b"OPEN": Pruning.OPEN, b"OWED": Pruning.OWED, b"CONFLICT": Pruning.CONFLICT}
 
 
 class BucketsShrunk(Exception):
@@ -81,12 +87,13 @@ class _Keys:
 
     def __init__(self, stream: str) -> None:
         bucket = bucket_of(stream)
-        self.log, self.head, self.idem = (_key(bucket, f"m:{stream}:{part}") for part in ("log", "head", "idem"))
+        own = ("log", "head", "idem", "snap")
+        self.log, self.head, self.idem, self.snap = (_key(bucket, f"m:{stream}:{part}") for part in own)
         self.feed, self.due, self.fence, self.tries = (_key(bucket, part) for part in ("feed", "due", "fence", "tries"))
 
 
 class RedisEventLog:
-    """An `EventLog` in a Redis 7 or Valkey server.
+    """A `PrunableLog` in a Redis 7 or Valkey server.
 
     `client` serves commands, `blocking` only waits for the feed: with a timeout longer than it waits
     (`redis_server.connect` gives both). `clock` is this process's own time in ms since the epoch.
@@ -102,6 +109,11 @@ class RedisEventLog:
         self._clock = clock
         self._functions = event_log_library()
         self._fences: dict[str, str] = {}
+
+    @property
+    def caller(self) -> Caller:
+        """The calls to its server, for what is kept beside the log."""
+        return self._caller
 
     def _caller_of(self, client: Redis) -> Caller:
         return Caller(client, attempts=self._tuning.attempts, deadline_seconds=self._tuning.deadline_seconds)
@@ -174,6 +186,8 @@ class RedisEventLog:
             ("XRANGE", keys.log, f"{after.version + 1}-0", "+", "COUNT", PAGE_ENTRIES),
         )
         end = _position(head)
+        if head[2] == b"archived" and after != end:
+            raise StreamArchived(stream)
         _check_start(stream, after, end, has_entries=bool(page))
         assembler, commits = Assembler(stream, after), list[Commit]()
         wanted = min(end.version, after.version + limit) if limit is not None else end.version
@@ -191,8 +205,7 @@ class RedisEventLog:
         fields = await self._caller.command("HMGET", _Keys(stream).head, "v", "h", "s")
         if fields[0] is None:
             return None
-        status = StreamStatus.OPEN if fields[2] == b"open" else StreamStatus.CLOSED
-        return Head(_position(fields), status)
+        return Head(_position(fields), _STATUSES.get(fields[2], StreamStatus.CLOSED))
 
     async def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
         """Yield the open streams whose ids begin with `code`, each once, in pages; see `EventLog.openings`."""
@@ -279,6 +292,44 @@ class RedisEventLog:
         found = zip(buckets, earliest, due, strict=True)
         return {bucket: Backlog(count, int(float(first[1]))) for bucket, first, count in found if first}
 
+    async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
+        """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""
+        fields = await self._caller.command("HGETALL", _Keys(stream).idem)
+        made = {name.decode(): value.decode().rpartition("|") for name, value in _pairs(fields).items()}
+        return {name: (fingerprint, int(version)) for name, (fingerprint, _, version) in made.items()}
+
+    async def prune(self, stream: str, surrender: Surrender) -> Pruning:
+        """Give up the commits of `stream`; see `PrunableLog.prune`."""
+        keys = _Keys(stream)
+        names = (keys.log, keys.head, keys.idem, keys.snap, keys.due, keys.tries)
+        position = surrender.position
+        what = (position.version, position.head, surrender.location, KEPT_SECONDS, surrender.meets, *surrender.after)
+        (answer,) = await self._function("prune", names, *what)
+        return _PRUNINGS[answer]
+
+    async def owe(self, bucket: str, name: str, *, delay_ms: int) -> None:
+        """Set the obligation `name` unless it is there; see `PrunableLog.owe`."""
+        await self._function("owe", [_key(bucket, "due")], name, delay_ms, "NX")
+
+    async def postpone(self, bucket: str, name: str, *, delay_ms: int) -> None:
+        """Have the obligation `name` due later, if it is there; see `PrunableLog.postpone`."""
+        await self._function("owe", [_key(bucket, "due")], name, delay_ms, "XX")
+
+    async def owed(self, bucket: str) -> Sequence[str]:
+        """Return the names of all obligations of `bucket`, the earliest due first."""
+        return [name.decode() for name in await self._caller.command("ZRANGE", _key(bucket, "due"), 0, -1)]
+
+    async def closed_streams(self) -> AsyncIterator[str]:
+        """Yield every closed stream whose commits are in the log; see `PrunableLog.closed_streams`."""
+        cursor, more = 0, True
+        while more:
+            cursor, keys = await self._caller.command("SCAN", cursor, "MATCH", "{*}:m:*:head", "COUNT", SCAN_PAGE)
+            statuses = await self._caller.pipeline(*(("HGET", key, "s") for key in keys)) if keys else []
+            for key, status in zip(keys, statuses, strict=True):
+                if status == b"closed":
+                    yield key.decode().split(":")[-2]
+            more = cursor != 0
+
 
 @asynccontextmanager
 async def open_log(
@@ -335,3 +386,8 @@ def _outcome(stream: str, reply: Sequence[bytes], head: bytes) -> Appended:
         case [b"CORRUPT", version]:
             raise LogCorrupt(stream, int(version), "the log holds entries beyond its head")
     raise ValueError(f"the append function answered {reply[:1]!r}")
+
+
+def _pairs(reply: Mapping[bytes, bytes] | Sequence[bytes]) -> Mapping[bytes, bytes]:
+    """Return a hash as a mapping: the client makes one of some replies only."""
+    return reply if isinstance(reply, Mapping) else dict(zip(reply[::2], reply[1::2], strict=True))
