@@ -28,6 +28,7 @@ class World(msgspec.Struct, frozen=True):
     faults: Faults
     referee: Referee
     queue: Queue
+    lounge: Lounge
 
     def token(self, player: str) -> str:
         """Return a token of `player`."""
@@ -45,11 +46,11 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 async def open_world(stack: AsyncExitStack, keys: Keys) -> World:
     """Serve everything until `stack` is left."""
     faults = Faults()
-    referee, queue = Referee(faults, heartbeat_seconds=HASTY.heartbeat_seconds), Queue(faults)
+    referee, queue, lounge = Referee(faults, heartbeat_seconds=HASTY.heartbeat_seconds), Queue(faults), Lounge()
     queue.open.set()
-    servicers = [(SERVICE, referee), (MATCHMAKING, queue), (SCORING, Scorer()), (LOBBY, Lounge())]
+    servicers = [(SERVICE, referee), (MATCHMAKING, queue), (SCORING, Scorer()), (LOBBY, lounge)]
     address = await stack.enter_async_context(served(servicers, keys))
-    return World(address, keys, faults, referee, queue)
+    return World(address, keys, faults, referee, queue, lounge)
 
 
 @pytest.fixture

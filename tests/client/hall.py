@@ -17,6 +17,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 
 from promontory import AsyncClient, Update, VersionConflict
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
+from promontory.api.match.v1 import match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.api.scoring.v1 import ratings_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2 as scoring_pb
@@ -92,6 +93,7 @@ class MatchList(Lounge):
     """Lists the matches that the queue has made."""
 
     def __init__(self, queue: PairingQueue) -> None:
+        super().__init__()
         self._queue, self._kind = queue, queue.kind
 
     async def ListMatches(  # noqa: N802
@@ -104,6 +106,7 @@ class MatchList(Lounge):
                 game=self._kind.game,
                 pool=self._kind.pool,
                 seat=ticket.assignment.seat,
+                state=match_pb2.MATCH_STATE_OPEN,
             )
             for ticket in self._queue.tickets.values()
             if ticket.player_id == caller().subject and ticket.HasField("assignment")

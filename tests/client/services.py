@@ -12,6 +12,7 @@ import msgspec
 from google.protobuf.duration_pb2 import Duration
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby
+from promontory.api.match.v1 import match_pb2 as match
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.api.scoring.v1 import ratings_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2 as scoring
@@ -24,6 +25,7 @@ SCORING = scoring.DESCRIPTOR.services_by_name["ScoringService"]
 LOBBY = lobby.DESCRIPTOR.services_by_name["LobbyService"]
 POOL = "transcontinental.ranked"
 LAST_PAGE = 3
+OUTCOME = match.Outcome(reason=match.CLOSE_REASON_RESIGNED, placements=[match.Placement(seat=0, place=1, score=100)])
 
 
 class PoolKind(msgspec.Struct, frozen=True):
@@ -134,25 +136,110 @@ class Scorer:
 
 
 class Lounge:
-    """A lobby with one table."""
+    """A lobby with one table, which everybody may change, and lists of three pages."""
+
+    def __init__(self) -> None:
+        self.table = table("transcontinental", 2, "ada")
+        self.requests: list[Any] = []
+        self.ends_without_match = False
 
     async def CreateTable(self, request: lobby.CreateTableRequest, context: Any) -> lobby.CreateTableResponse:
-        table = _table(request.game, request.seats, "ada")
-        table.variant = request.variant
-        return lobby.CreateTableResponse(table=table)
+        return lobby.CreateTableResponse(table=self._note(request, table(request.game, request.seats, "ada")))
 
     async def JoinTable(self, request: lobby.JoinTableRequest, context: Any) -> lobby.JoinTableResponse:
         if request.invite_code != "OPENSEAT":
             raise Refusal(Kind.NOT_FOUND, "TABLE_NOT_FOUND", "no such table")
-        return lobby.JoinTableResponse(table=_table("transcontinental", 2, "ada", caller().subject))
+        joined = table("transcontinental", 2, "ada", caller().subject)
+        return lobby.JoinTableResponse(table=self._note(request, joined))
+
+    async def LeaveTable(self, request: lobby.LeaveTableRequest, context: Any) -> lobby.LeaveTableResponse:
+        return lobby.LeaveTableResponse(table=self._close(request, lobby.TABLE_CLOSE_REASON_EMPTY))
+
+    async def SetReady(self, request: lobby.SetReadyRequest, context: Any) -> lobby.SetReadyResponse:
+        self.table.places[0].readiness = request.readiness
+        return lobby.SetReadyResponse(table=self._note(request, self.table))
+
+    async def StartTable(self, request: lobby.StartTableRequest, context: Any) -> lobby.StartTableResponse:
+        return lobby.StartTableResponse(table=self._note(request, table("transcontinental", 2, "ada", "bob")))
+
+    async def KickGuest(self, request: lobby.KickGuestRequest, context: Any) -> lobby.KickGuestResponse:
+        return lobby.KickGuestResponse(table=self._note(request, self.table))
+
+    async def CloseTable(self, request: lobby.CloseTableRequest, context: Any) -> lobby.CloseTableResponse:
+        return lobby.CloseTableResponse(table=self._close(request, lobby.TABLE_CLOSE_REASON_HOST_CLOSED))
 
     async def GetTable(self, request: lobby.GetTableRequest, context: Any) -> lobby.GetTableResponse:
-        return lobby.GetTableResponse(table=_table("transcontinental", 2, "ada"))
+        return lobby.GetTableResponse(table=self._note(request, self.table))
+
+    async def WatchTable(
+        self, request: lobby.WatchTableRequest, context: Any
+    ) -> AsyncIterator[lobby.WatchTableResponse]:
+        self.requests.append(request)
+        yield lobby.WatchTableResponse(table=self.table)
+        if self.ends_without_match:
+            yield lobby.WatchTableResponse(end=lobby.TableStreamEnd(reason=lobby.TABLE_STREAM_END_REASON_LEFT))
+            return
+        yield lobby.WatchTableResponse(heartbeat=lobby.TableHeartbeat(revision=self.table.revision))
+        if len(self.requests) == 1:
+            end = lobby.TableStreamEnd(reason=lobby.TABLE_STREAM_END_REASON_SERVER_DRAINING, resumable=True)
+            yield lobby.WatchTableResponse(end=end)
+            return
+        yield lobby.WatchTableResponse(table=self._note(request, table("transcontinental", 2, "ada", "bob")))
+        yield lobby.WatchTableResponse(end=lobby.TableStreamEnd(reason=lobby.TABLE_STREAM_END_REASON_STARTED))
+
+    async def ListTables(self, request: lobby.ListTablesRequest, context: Any) -> lobby.ListTablesResponse:
+        return lobby.ListTablesResponse(tables=[self.table])
+
+    async def RequestRematch(self, request: lobby.RequestRematchRequest, context: Any) -> lobby.RequestRematchResponse:
+        self.table.rematch_of = request.match_id
+        return lobby.RequestRematchResponse(table=self._note(request, self.table))
+
+    async def DeclineRematch(self, request: lobby.DeclineRematchRequest, context: Any) -> lobby.DeclineRematchResponse:
+        return lobby.DeclineRematchResponse(table=self._close(request, lobby.TABLE_CLOSE_REASON_DECLINED))
 
     async def ListMatches(self, request: lobby.ListMatchesRequest, context: Any) -> lobby.ListMatchesResponse:
+        entries, token = self._page(request)
+        return lobby.ListMatchesResponse(matches=entries, next_page_token=token)
+
+    async def ListLiveMatches(
+        self, request: lobby.ListLiveMatchesRequest, context: Any
+    ) -> lobby.ListLiveMatchesResponse:
+        entries, token = self._page(request)
+        return lobby.ListLiveMatchesResponse(matches=entries, next_page_token=token)
+
+    async def ListPlayerMatches(
+        self, request: lobby.ListPlayerMatchesRequest, context: Any
+    ) -> lobby.ListPlayerMatchesResponse:
+        entries, token = self._page(request)
+        entries[0].seat, entries[0].state = 0, match.MATCH_STATE_CLOSED
+        entries[0].outcome.CopyFrom(OUTCOME)
+        entries[0].close_time.CopyFrom(NOON)
+        return lobby.ListPlayerMatchesResponse(matches=entries, next_page_token=token)
+
+    async def RecordClosedMatch(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    def _note(self, request: Any, changed: lobby.Table) -> lobby.Table:
+        self.requests.append(request)
+        changed.revision = self.table.revision + 1
+        self.table = changed
+        return changed
+
+    def _close(self, request: Any, reason: Any) -> lobby.Table:
+        self.table.state, self.table.close_reason = lobby.TABLE_STATE_CLOSED, reason
+        return self._note(request, self.table)
+
+    def _page(self, request: Any) -> tuple[list[lobby.MatchEntry], str]:
+        self.requests.append(request)
         page = int(request.page_token or 1)
-        entry = lobby.MatchEntry(match_id=f"tc-{page}", game="transcontinental", player_ids=["ada"], create_time=NOON)
-        return lobby.ListMatchesResponse(matches=[entry], next_page_token=_next(page))
+        entry = lobby.MatchEntry(
+            match_id=f"tc-{page}",
+            game="transcontinental",
+            player_ids=["ada"],
+            create_time=NOON,
+            state=match.MATCH_STATE_OPEN,
+        )
+        return [entry], _next(page)
 
 
 def _next(page: int) -> str:
@@ -163,14 +250,21 @@ def _rating(player: str) -> ratings_pb2.Rating:
     return ratings_pb2.Rating(player_id=player, mu=25, sigma=25 / 3, points=1500)
 
 
-def _table(game: str, seats: int, *players: str) -> lobby.Table:
-    match_id = Referee.match_id if len(players) == seats else ""
+def table(game: str, seats: int, *players: str) -> lobby.Table:
+    """Return a table of `players`, whose match has begun if all seats are taken."""
+    is_full = len(players) == seats
+    places = [lobby.TableSeat(seat=seat, player_id=player, kind=1) for seat, player in enumerate(players)]
     return lobby.Table(
         table_id="table-1",
+        revision=1,
+        state=lobby.TABLE_STATE_STARTED if is_full else lobby.TABLE_STATE_OPEN,
         invite_code="OPENSEAT",
+        host_id="ada",
         game=game,
         seats=seats,
         player_ids=players,
-        match_id=match_id,
+        places=places,
+        your_seat=0,
+        match_id=Referee.match_id if is_full else "",
         create_time=NOON,
     )

@@ -15,6 +15,7 @@ import pytest
 
 from promontory import Client, ClientClosed, NotFound, game
 from promontory.bots.registry import policy
+from promontory.client.tables import Readiness
 from tests.client.conftest import HASTY, World
 from tests.client.services import POOL
 
@@ -57,7 +58,8 @@ def test_a_ticket_is_waited_for_or_cancelled(world_apart: World, blocking: Clien
 def test_every_list_is_an_iterator(blocking: Client) -> None:
     assert [entry.rank for entry in blocking.leaderboard(POOL)] == [1, 2, 3]
     assert [step.match_id for step in blocking.rating_history(POOL)] == ["tc-1", "tc-2", "tc-3"]
-    assert [entry.match_id for entry in blocking.matches()] == ["tc-1", "tc-2", "tc-3"]
+    lists = (blocking.matches(), blocking.live_matches("transcontinental"), blocking.player_matches("ada"))
+    assert [[entry.match_id for entry in each] for each in lists] == [["tc-1", "tc-2", "tc-3"]] * 3
     assert [commit.version for commit in blocking.match_events("transcontinental", "tc-000-test")] == [1]
 
 
@@ -66,11 +68,22 @@ def test_everything_else_is_a_call(world_apart: World, blocking: Client) -> None
     assert seated.legal().version == seated.look().version == 1
     assert blocking.rating(POOL).player_id == "ada"
     assert blocking.export_match("transcontinental", seated.match_id) == b"one two three"
-    assert blocking.create_table("transcontinental").seats == 2
     assert blocking.join_table("OPENSEAT").players == ("ada", "ada")
     assert blocking.table("table-1").invite_code == "OPENSEAT"
     assert blocking.pools()[0].pool == POOL
     assert seated.resign().is_over
+
+
+def test_a_table_is_a_handle_as_in_the_other_client(blocking: Client) -> None:
+    table = blocking.create_table("transcontinental")
+    assert (table.table_id, table.match_id, blocking.tables()[0].table_id) == ("table-1", "", "table-1")
+    assert table.ready().places[0].readiness is Readiness.READY
+    assert table.kick("bob").revision == table.last.revision
+    assert [update.state for update in table][-1] == table.start().state == "started"
+    assert (table.seat().seat, table.match_id) == (0, table.look().match_id)
+    assert (table.leave().close_reason, table.close().close_reason) == ("empty", "host_closed")
+    assert blocking.rematch("tc-000-test").last.rematch_of == "tc-000-test"
+    assert blocking.decline_rematch("tc-000-test").last.close_reason == "declined"
 
 
 def test_errors_are_raised_where_the_call_was_made(blocking: Client) -> None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 import promontory
-from promontory import AsyncClient, TableOptions
+from promontory import AsyncClient
 from promontory.client.tickets import TicketState, WaitReason, game_of_service
 from promontory.games.registry import UnknownGameError
 from tests.client.conftest import World
@@ -100,20 +100,6 @@ async def test_a_house_bot_enters_without_entropy(world: World, client: AsyncCli
 def test_a_game_that_the_sdk_does_not_know_asks_for_a_newer_one() -> None:
     with pytest.raises(UnknownGameError, match="update promontory"):
         game_of_service("promontory.api.chess.v1.ChessService")
-
-
-async def test_a_full_table_names_its_match(client: AsyncClient) -> None:
-    table = await client.create_table("transcontinental")
-    assert (table.seats, table.players, table.match_id, table.invite_code) == (2, ("ada",), "", "OPENSEAT")
-    joined = await client.join_table(table.invite_code)
-    assert joined.match_id == Referee.match_id
-    with pytest.raises(promontory.NotFound, match="TABLE_NOT_FOUND"):
-        await client.join_table("WRONG")
-
-
-async def test_a_table_is_opened_for_what_is_asked(client: AsyncClient) -> None:
-    table = await client.create_table("pacific", TableOptions(seats=4, variant="standard"))
-    assert (table.game, table.seats, table.variant) == ("pacific", 4, "standard")
 
 
 async def test_a_leaderboard_is_read_page_after_page(client: AsyncClient) -> None:

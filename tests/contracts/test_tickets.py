@@ -1,64 +1,18 @@
-"""What every store of tickets, proposals and tables does, whatever it keeps them in."""
+"""What every store of tickets and proposals does, whatever it keeps them in."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import msgspec
 import pytest
 
 from promontory.eventlog.functions import load_library
 from promontory.eventlog.redis_server import Connections
 from promontory.matchmaking.domain import Assignment, Entrant, Ticket, TicketState
-from promontory.matchmaking.memory import Memory, MemoryTables, MemoryTickets
-from promontory.matchmaking.ports import (
-    AlreadyOpen,
-    Change,
-    RequestIdReused,
-    TableFull,
-    Tables,
-    Tickets,
-    TooManyOpen,
-)
-from promontory.matchmaking.redis_tables import RedisTables
+from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, Tickets, TooManyOpen
 from promontory.matchmaking.redis_tickets import RedisTickets, Server, matchmaking_library
-from promontory.runtime.clock import now_ms
-from tests.support.matchmaking import FOREVER_SECONDS, POOL, SERVICE, changed, made, proposal, table, ticket
-
-OVER_SECONDS = 0.0
-RETENTION_SECONDS = 60.0
-
-
-class Store(msgspec.Struct, frozen=True):
-    """The ports under test, which share what they keep."""
-
-    tickets: Tickets
-    tables: Tables
-
-
-@pytest.fixture(params=["memory", "redis"])
-async def store(request: pytest.FixtureRequest, redis_connections: Connections) -> AsyncIterator[Store]:
-    if request.param == "memory":
-        memory = Memory(now_ms)
-        yield Store(MemoryTickets(memory), MemoryTables(memory))
-        return
-    await redis_connections.commands.flushdb()
-    await load_library(redis_connections.commands, matchmaking_library())
-    server = Server(redis_connections.commands, blocking=redis_connections.blocking)
-    await server.start()
-    retention = {"retention_seconds": RETENTION_SECONDS}
-    yield Store(RedisTickets(server, **retention), RedisTables(server, **retention))
-
-
-@pytest.fixture
-def tickets(store: Store) -> Tickets:
-    return store.tickets
-
-
-@pytest.fixture
-def tables(store: Store) -> Tables:
-    return store.tables
+from tests.contracts.conftest import OVER_SECONDS, RETENTION_SECONDS
+from tests.support.matchmaking import FOREVER_SECONDS, POOL, SERVICE, changed, made, proposal, ticket
 
 
 async def wait_in_line(tickets: Tickets, *players: str) -> list[Ticket]:
@@ -305,120 +259,6 @@ async def test_the_feed_waits_for_a_change(tickets: Tickets) -> None:
     following = asyncio.ensure_future(tickets.feed(await tickets.feed_end()))
     await wait_in_line(tickets, "ann")
     assert (await following)[1] == [Change(POOL, ("tk-ann",))]
-
-
-# Tables
-
-
-async def test_an_opened_table_is_found_by_id_and_by_invite_code(tables: Tables) -> None:
-    assert await tables.open(table("ann")) == table("ann")
-    assert await tables.find("tb-ann") == await tables.find_invited(table("ann").invite_code) == table("ann")
-
-
-async def test_a_table_that_is_not_there_is_none(tables: Tables) -> None:
-    assert await tables.find("tb-nobody") is None
-    assert await tables.find_invited("WRONGONE") is None
-    assert await tables.join("tb-nobody", Entrant("bob"), lease_seconds=1) is None
-
-
-async def test_opening_it_again_keeps_the_first_invite_code(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    again = await tables.open(table("ann", invite_code="ANOTHER2"))
-    assert again.invite_code == table("ann").invite_code
-
-
-async def test_a_table_id_with_other_content_is_refused(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    with pytest.raises(RequestIdReused):
-        await tables.open(table("ann", fingerprint="other"))
-
-
-async def test_guests_sit_in_the_order_they_come(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    joined = await tables.join("tb-ann", Entrant("bob", entropy=b"\xff"), lease_seconds=FOREVER_SECONDS)
-    assert joined is not None
-    assert joined.guests == (*table("ann").guests, Entrant("bob", entropy=b"\xff"))
-
-
-async def test_joining_again_changes_nothing(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    await tables.join("tb-ann", Entrant("bob"), lease_seconds=FOREVER_SECONDS)
-    again = await tables.join("tb-ann", Entrant("bob", entropy=b"other"), lease_seconds=FOREVER_SECONDS)
-    assert again is not None
-    assert again.guests[1:] == (Entrant("bob"),)
-
-
-async def test_a_full_table_takes_nobody(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    await tables.join("tb-ann", Entrant("bob"), lease_seconds=FOREVER_SECONDS)
-    with pytest.raises(TableFull):
-        await tables.join("tb-ann", Entrant("cem"), lease_seconds=FOREVER_SECONDS)
-
-
-async def test_of_many_guests_at_once_one_gets_the_last_seat(tables: Tables) -> None:
-    await tables.open(table("ann"))
-    joining = [tables.join("tb-ann", Entrant(f"p{n}"), lease_seconds=FOREVER_SECONDS) for n in range(10)]
-    results = await asyncio.gather(*joining, return_exceptions=True)
-    assert sorted(type(result).__name__ for result in results) == ["Table"] + ["TableFull"] * 9
-
-
-async def test_a_full_table_without_a_match_is_an_overdue_proposal(store: Store) -> None:
-    await store.tables.open(table("ann"))
-    full = await store.tables.join("tb-ann", Entrant("bob"), lease_seconds=OVER_SECONDS)
-    assert full is not None
-    assert list(await store.tickets.take_overdue(limit=10, lease_seconds=FOREVER_SECONDS)) == [full.proposal()]
-
-
-async def test_a_table_starts_once(store: Store) -> None:
-    await store.tables.open(table("ann"))
-    full = await store.tables.join("tb-ann", Entrant("bob"), lease_seconds=OVER_SECONDS)
-    assert full is not None
-    assert await store.tables.start(full.proposal(), made("tc-1"))
-    assert not await store.tables.start(full.proposal(), made("tc-2"))
-    started = await store.tables.find("tb-ann")
-    assert started is not None
-    assert started.made == made("tc-1")
-    assert list(await store.tickets.take_overdue(limit=10, lease_seconds=OVER_SECONDS)) == []
-
-
-# Lists of matches
-
-
-async def play(store: Store, number: int) -> None:
-    waiting = [ticket(player, id=f"tk-{player}-{number}") for player in ("ann", "bob")]
-    claimed = proposal(waiting, Entrant("bot", "greedy"), id=f"pr-{number}")
-    for each in waiting:
-        await store.tickets.create(each, most_open=5)
-    await store.tickets.claim(claimed, lease_seconds=FOREVER_SECONDS)
-    await store.tickets.assign(claimed, made(f"tc-{number}"))
-
-
-async def test_a_players_matches_come_newest_first_in_pages(store: Store) -> None:
-    for number in range(3):
-        await play(store, number)
-    page = await store.tables.matches("bob", before=None, limit=2)
-    rest = await store.tables.matches("bob", before=page[-1][0], limit=2)
-    assert [entry.match_id for _, entry in (*page, *rest)] == ["tc-2", "tc-1", "tc-0"]
-
-
-async def test_an_entry_says_who_sits_where(store: Store) -> None:
-    await play(store, 0)
-    [(_, entry)] = await store.tables.matches("bob", before=None, limit=10)
-    assert (entry.seat, entry.players, entry.pool) == (1, ("ann", "bob", "bot"), POOL)
-
-
-async def test_house_bots_that_fill_a_seat_keep_no_list(store: Store) -> None:
-    await play(store, 0)
-    assert list(await store.tables.matches("bot", before=None, limit=10)) == []
-
-
-async def test_a_tables_match_is_in_every_guests_list(store: Store) -> None:
-    await store.tables.open(table("ann"))
-    full = await store.tables.join("tb-ann", Entrant("bob"), lease_seconds=OVER_SECONDS)
-    assert full is not None
-    await store.tables.start(full.proposal(), made("tc-1"))
-    [(_, entry)] = await store.tables.matches("ann", before=None, limit=10)
-    assert (entry.match_id, entry.pool, entry.seat) == ("tc-1", "", 0)
 
 
 # The server's own promises

@@ -7,7 +7,11 @@ from typing import Any
 
 import msgspec
 
-from promontory.matchmaking.domain import Entrant, HouseBot, Made, Place, Pool, Proposal, Table, Ticket, Window
+from promontory.matchmaking.domain import Entrant, HouseBot, Made, Place, Pool, Proposal, Ticket, Window
+from promontory.matchmaking.listing import Ended, Listed
+from promontory.matchmaking.ports import Played
+from promontory.matchmaking.table import Guest, Readiness, Table
+from promontory.matchmaking.terms import Terms
 
 POOL = "transcontinental.ranked"
 SERVICE = "promontory.api.transcontinental.v1.TranscontinentalService"
@@ -53,19 +57,41 @@ def made(match_id: str = "tc-000-match", created_ms: int = NOW_MS) -> Made:
     return Made(SERVICE, match_id, created_ms)
 
 
-def table(host: str = "ann", **given: Any) -> Table:
-    """Return a table for two that `host` has opened."""
+def table(host: str = "ann", *, seats: int = 2, **given: Any) -> Table:
+    """Return a table that `host` has opened and is always ready at."""
     usual: dict[str, Any] = {
         "id": f"tb-{host}",
         "invite_code": f"CODE{host.upper():4.4}".replace(" ", "X"),
+        "host": host,
         "game": "transcontinental",
-        "seats": 2,
-        "draw_start": False,
         "created_ms": NOW_MS,
+        "expires_ms": NOW_MS,
         "fingerprint": "content",
-        "guests": (Entrant(host, entropy=b"\x00\xff"),),
+        "guests": (guest(host, entropy=b"\x00\xff"), *[None] * (seats - 1)),
     }
     return Table(**(usual | given))
+
+
+def guest(player: str, readiness: Readiness = Readiness.ALWAYS_READY, *, entropy: bytes = b"") -> Guest:
+    """Return a player who sits at a table."""
+    return Guest(Entrant(player, entropy=entropy), readiness)
+
+
+def listed(number: int = 0, *players: str, ended_ms: int | None = None, **given: Any) -> Listed:
+    """Return a ranked match of `players`, made `number` ms after `NOW_MS`, and closed `ended_ms` after it if given."""
+    seated = players or ("ann", "bob")
+    usual: dict[str, Any] = {
+        "match_id": f"tc-000-{number}",
+        "game": "transcontinental",
+        "players": seated,
+        "policies": ("",) * len(seated),
+        "created_ms": NOW_MS + number,
+        "pool": POOL,
+        "rated": True,
+    }
+    if ended_ms is not None:
+        usual["ended"] = Ended("played_out", NOW_MS + ended_ms, (1, 2), (100, 40))
+    return Listed(**(usual | given))
 
 
 def changed(ticket: Ticket, **given: Any) -> Ticket:
@@ -74,10 +100,11 @@ def changed(ticket: Ticket, **given: Any) -> Ticket:
 
 
 class RulesStandIn:
-    """The port `Rules`: keeps one match per proposal id, as rules services do; `fault` is raised once it is set."""
+    """The port `Rules`: keeps one match per request id, as rules services do; `fault` is raised once it is set."""
 
     def __init__(self) -> None:
         self.matches: dict[str, Proposal] = {}
+        self.played: dict[str, Played] = {}
         self.calls = 0
         self.fault: Exception | None = None
 
@@ -86,8 +113,18 @@ class RulesStandIn:
         self.calls += 1
         if self.fault:
             raise self.fault
-        self.matches.setdefault(proposal.id, proposal)
+        self.matches.setdefault(proposal.request_id, proposal)
         return made(f"tc-000-{proposal.id}")
+
+    async def find_match(self, match_id: str) -> Played | None:
+        """Return a match that was put there."""
+        if self.fault:
+            raise self.fault
+        return self.played.get(match_id)
+
+    def put(self, match: Listed, *, terms: Terms | None = None) -> None:
+        """Put a match there."""
+        self.played[match.match_id] = Played(listed=match, variant="standard", terms=terms or Terms())
 
 
 class RatingsStandIn:

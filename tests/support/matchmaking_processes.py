@@ -18,10 +18,12 @@ from promontory.api.scoring.v1.scoring_service_pb2_grpc import ScoringServiceSer
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as game_pb
 from promontory.api.transcontinental.v1.transcontinental_service_pb2_grpc import TranscontinentalServiceServicer
 from promontory.eventlog.redis_server import connect
+from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.matchmaking.domain import Pool
-from promontory.matchmaking.main import SCOPES, build
+from promontory.matchmaking.main import SCOPES, Stores, build
 from promontory.matchmaking.redis_tickets import Server
-from promontory.runtime.errors import Refusal
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import caller
 from promontory.runtime.peers import Peer
 from promontory.runtime.server import cancel
@@ -35,8 +37,8 @@ SCORING_SERVICE = scoring_service_pb2.DESCRIPTOR.services_by_name["ScoringServic
 class HeldRules(TranscontinentalServiceServicer):
     """A rules service that creates one match per request id, and none while there is a `fault`.
 
-    Every call sets `arrived`, and is held until `open` is set: before the match is created, or after it was if
-    `holds_answers`. `matches` holds what was created.
+    Every creation sets `arrived`, and is held until `open` is set: before the match is created, or after it was if
+    `holds_answers`. `matches` holds what was created, and is open until it is `over`.
     """
 
     def __init__(self) -> None:
@@ -46,6 +48,7 @@ class HeldRules(TranscontinentalServiceServicer):
         self.open.set()
         self.fault: Refusal | None = None
         self.holds_answers = False
+        self.over: dict[str, match_pb2.Outcome] = {}
 
     async def CreateMatch(self, request: game_pb.CreateMatchRequest, context: Any) -> game_pb.CreateMatchResponse:  # type: ignore[override]  # noqa: N802
         """Create a match, once allowed."""
@@ -61,6 +64,18 @@ class HeldRules(TranscontinentalServiceServicer):
             await self._hold()
         match = match_pb2.Match(match_id=f"tc-000-{request.request_id}")
         return game_pb.CreateMatchResponse(match=match)
+
+    async def GetMatch(self, request: game_pb.GetMatchRequest, context: Any) -> game_pb.GetMatchResponse:  # type: ignore[override]  # noqa: N802
+        """Return a match that was created."""
+        request_id = request.match_id.removeprefix("tc-000-")
+        if request_id not in self.matches:
+            raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match")
+        setup = self.matches[request_id]
+        seats = [match_pb2.Seat(player_id=seat.player_id, bot_policy=seat.bot_policy) for seat in setup.seats]
+        match = match_pb2.Match(match_id=request.match_id, game="transcontinental", seats=seats, pool=setup.pool)
+        match.outcome.CopyFrom(self.over[request_id]) if request_id in self.over else None
+        match.time_control.CopyFrom(setup.time_control) if setup.HasField("time_control") else None
+        return game_pb.GetMatchResponse(match=match)
 
     async def _hold(self) -> None:
         self.arrived.set()
@@ -128,8 +143,9 @@ async def matchmaking_served(
     rules, scoring = Peer(peers.rules_address, identity), Peer(peers.scoring_address, identity)
     connections = connect(settings.redis_url)
     server = Server(connections.commands, blocking=connections.blocking)
+    stores = Stores(server, RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms))
     service = build(
-        settings, {pool.id: pool for pool in pools}, server, rules={"transcontinental": rules}, scoring=scoring
+        settings, {pool.id: pool for pool in pools}, stores, rules={"transcontinental": rules}, scoring=scoring
     )
     async with AsyncExitStack() as stack:
         for closing in (connections.aclose, rules.aclose, scoring.aclose):

@@ -15,12 +15,13 @@ from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.client.connection import Connection, Remote, Token
 from promontory.client.errors import NotFound, PromontoryError
-from promontory.client.matches import Commit, Update
+from promontory.client.lists import MatchEntry, MatchLists
+from promontory.client.matches import Commit, MatchState, Update
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
-from promontory.client.tables import USUAL, Lobby, MatchEntry, Table, TableOptions
+from promontory.client.tables import USUAL, Lobby, Table, TableOptions, readiness_number
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
 from promontory.client.watching import game_of
 from promontory.games import registry
@@ -70,6 +71,7 @@ class AsyncClient:
         self._matchmaking = Remote(self._connection, MATCHMAKING)
         self._ratings = Ratings(self._connection)
         self._lobby = Lobby(self._connection)
+        self._lists = MatchLists(self._connection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -198,33 +200,64 @@ class AsyncClient:
         request_id: str | None = None,
         entropy: bytes | None = None,
     ) -> Table:
-        """Open a private table and take seat 0; others join with its `invite_code`. For `entropy` see `enter`."""
-        fewest = registry.entry(game).load().seats.start
-        request = lobby_service_pb2.CreateTableRequest(
-            request_id=request_id or new_request_id(),
-            game=game,
-            seats=fewest if options.seats is None else options.seats,
-            draw_start=options.draw_start,
-            variant=options.variant,
-            client_entropy=_entropy(entropy, request_id),
-        )
-        return await self._lobby.create(request)
+        """Open a private table and take seat 0; others join with its `invite_code`. For `entropy` see `enter`.
 
-    async def join_table(self, invite_code: str, *, entropy: bytes | None = None) -> Table:
-        """Take the next free seat of a table; the last one starts the match. Joining again changes nothing.
-
-        Raises `NotFound` on a wrong invite code, `FailedPrecondition` when the table is full.
+        Raises `InvalidArgument` for options that cannot be, `ResourceExhausted` at too many open tables.
         """
-        request = lobby_service_pb2.JoinTableRequest(invite_code=invite_code, client_entropy=_entropy(entropy, None))
-        return await self._lobby.join(request)
+        request = options.request(game, request_id or new_request_id(), _entropy(entropy, request_id))
+        return await self._lobby.call("CreateTable", request)
+
+    async def join_table(
+        self, invite_code: str, *, ready: bool = True, request_id: str | None = None, entropy: bytes | None = None
+    ) -> Table:
+        """Take the free seat with the lowest number; whoever is `ready` is so whoever comes or goes.
+
+        Joining again changes nothing. Raises `NotFound` on a wrong invite code, `FailedPrecondition` when the table is
+        full, has started or was closed, `PermissionDenied` when the host has sent the player away.
+        """
+        request = lobby_service_pb2.JoinTableRequest(
+            invite_code=invite_code,
+            client_entropy=_entropy(entropy, request_id),
+            request_id=request_id or new_request_id(),
+            readiness=readiness_number(ready=ready),
+        )
+        return await self._lobby.call("JoinTable", request)
 
     async def table(self, table_id: str) -> Table:
-        """Return a table the player sits at."""
-        return await self._lobby.look(table_id)
+        """Return a table the player sits at, or a rematch the player is asked to."""
+        return await self._lobby.call("GetTable", lobby_service_pb2.GetTableRequest(table_id=table_id))
 
-    def matches(self) -> AsyncGenerator[MatchEntry]:
-        """Yield the player's matches, the newest first."""
-        return self._lobby.matches()
+    async def tables(self) -> list[Table]:
+        """Return the open tables the player sits at and the rematches the player is asked to, the newest first."""
+        return await self._lobby.tables()
+
+    async def rematch(self, match_id: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Table:
+        """Ask to play a closed match again, or agree to it, and return the rematch's table.
+
+        It starts when all players have asked, with the seats moved on by one. Raises `FailedPrecondition` while the
+        match is open and when the rematch was declined or has expired.
+        """
+        request = lobby_service_pb2.RequestRematchRequest(
+            request_id=request_id or new_request_id(), match_id=match_id, client_entropy=_entropy(entropy, request_id)
+        )
+        return await self._lobby.call("RequestRematch", request)
+
+    async def decline_rematch(self, match_id: str, *, request_id: str | None = None) -> Table:
+        """Decline the rematch of a match. Raises `NotFound` when nobody has asked for one."""
+        request = lobby_service_pb2.DeclineRematchRequest(request_id=request_id or new_request_id(), match_id=match_id)
+        return await self._lobby.call("DeclineRematch", request)
+
+    def matches(self, *, state: MatchState | None = None, game: str = "", pool: str = "") -> AsyncGenerator[MatchEntry]:
+        """Yield the player's matches, the newest first: all, or those of a state, a game or a pool."""
+        return self._lists.mine(state=state, game=game, pool=pool)
+
+    def live_matches(self, game: str = "", *, pool: str = "") -> AsyncGenerator[MatchEntry]:
+        """Yield the open matches of a game, or of a pool, the newest first; private ones only if the player's own."""
+        return self._lists.live(game, pool=pool)
+
+    def player_matches(self, player: str, *, game: str = "", pool: str = "") -> AsyncGenerator[MatchEntry]:
+        """Yield the closed matches of a player, the last to end first; private ones only if the caller's own too."""
+        return self._lists.finished(player, game=game, pool=pool)
 
     def _watched(self, game: str, match_id: str, seat: int | None) -> Spectator:
         return self.spectate(game, match_id) if seat is None else self.seat(game, match_id, seat)

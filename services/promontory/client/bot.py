@@ -149,7 +149,7 @@ class _Run:
         """Yield the player's seats in open matches of the pool, among the last ones."""
         looked = 0
         async for entry in self._client.matches():
-            if entry.pool == self._plan.pool:
+            if entry.pool == self._plan.pool and entry.seat is not None:
                 seated = self._client.seat(entry.game, entry.match_id, entry.seat)
                 if not (await seated.look()).match.is_over:
                     yield seated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from google.protobuf.duration_pb2 import Duration
@@ -131,8 +131,8 @@ _KINDS_BY_NUMBER = {number: kind for kind, number in _KINDS.items()}
 _CAUSES = {match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}"): cause for cause in LeaveCause}
 
 
-def time_control_of(message: match_pb2.Match) -> TimeControl | None:
-    """Return the time control of a match, None without a clock. Raises `Undecodable`."""
+def time_control_of(message: Any) -> TimeControl | None:
+    """Return the time control in a message that may have one, None without a clock. Raises `Undecodable`."""
     control = message.time_control
     if not message.HasField("time_control"):
         return None

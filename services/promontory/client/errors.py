@@ -183,6 +183,10 @@ class TicketCancelled(PromontoryError):
     """The ticket that was to get a match has been cancelled."""
 
 
+class TableClosed(PromontoryError):
+    """The table that was to get a match was closed, or the player sits there no longer."""
+
+
 class ClientClosed(PromontoryError):
     """The client was closed while the call was under way, or before."""
 

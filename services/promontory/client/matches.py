@@ -199,7 +199,7 @@ class LegalAt(msgspec.Struct, frozen=True):
 
 _OUTCOME = StructMapping(MatchOutcome, match_pb2.Outcome)
 _FAIRNESS = StructMapping(Fairness, match_pb2.Fairness)
-_STATES: dict[int, MatchState] = {
+MATCH_STATES: dict[int, MatchState] = {
     match_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState
 }
 
@@ -213,6 +213,12 @@ def known(values: Mapping[int, T], number: int, field: str) -> T:
     return values[number]
 
 
+def outcome_of(message: match_pb2.Outcome) -> MatchOutcome:
+    """Return the struct of an `Outcome`. Raises `Undecodable`."""
+    outcome: MatchOutcome = _OUTCOME.decode(message)
+    return outcome
+
+
 def match_of(message: match_pb2.Match) -> MatchSummary:
     """Return the struct of a `Match`. Raises `Incompatible` if it says what the SDK does not know."""
     with understanding():
@@ -224,10 +230,10 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             pool=message.pool,
             rated=message.rated,
             seats=tuple(_seat_of(seat) for seat in message.seats),
-            state=known(_STATES, message.state, "state"),
+            state=known(MATCH_STATES, message.state, "state"),
             version=message.version,
             seats_to_act=tuple(message.seats_to_act),
-            outcome=_OUTCOME.decode(message.outcome) if message.HasField("outcome") else None,
+            outcome=outcome_of(message.outcome) if message.HasField("outcome") else None,
             fairness=_FAIRNESS.decode(message.fairness),
             create_time=time_of(message.create_time),
             update_time=time_of(message.update_time),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.client.conduct import TimeControl, time_control_of
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import PromontoryError, TicketCancelled, understanding
 from promontory.client.matches import known
@@ -45,7 +46,9 @@ class Pool(msgspec.Struct, frozen=True):
     """A queue and the kind of match it leads to: the game, how many seats, whether it counts for ratings.
 
     `house_bots_after` is how long a ticket waits before a house bot may take a free seat, None if none ever does;
-    `waiting` is how many tickets wait now; `variant` is the way its matches are played, the usual one if empty.
+    `waiting` is how many tickets wait now; `variant` is the way its matches are played, the usual one if empty. The
+    policy `stand_in` plays on for those who leave, the game's own rule if it is empty; one who is to act may be gone
+    for `abandon_after`, for ever if None; spectators are `spectator_delay` commits behind.
     """
 
     pool: str
@@ -55,6 +58,10 @@ class Pool(msgspec.Struct, frozen=True):
     house_bots_after: timedelta | None
     waiting: int
     variant: str = ""
+    time_control: TimeControl | None = None
+    stand_in: str = ""
+    abandon_after: timedelta | None = None
+    spectator_delay: int = 0
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -177,18 +184,22 @@ def game_of_service(service: str) -> GameEntry:
     raise UnknownGameError(f"no game is refereed by {service!r}; update promontory")
 
 
-def pool_of(message: pb.Pool) -> Pool:
-    """Return the struct of a `Pool`."""
-    after = message.house_bots_after.ToTimedelta() if message.HasField("house_bots_after") else None
-    return Pool(
-        pool=message.pool,
-        game=message.game,
-        seats=message.seats,
-        rated=message.rated,
-        house_bots_after=after,
-        waiting=message.waiting,
-        variant=message.variant,
-    )
+def pool_of(message: Any) -> Pool:
+    """Return the struct of a `Pool`. Raises `Incompatible` if it says what the SDK does not know."""
+    with understanding():
+        return Pool(
+            pool=message.pool,
+            game=message.game,
+            seats=message.seats,
+            rated=message.rated,
+            house_bots_after=message.house_bots_after.ToTimedelta() if message.HasField("house_bots_after") else None,
+            waiting=message.waiting,
+            variant=message.variant,
+            time_control=time_control_of(message),
+            stand_in=message.stand_in_policy,
+            abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
+            spectator_delay=message.spectator_delay,
+        )
 
 
 _ASSIGNMENT = StructMapping(Assignment, pb.Assignment)

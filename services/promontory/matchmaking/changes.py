@@ -1,4 +1,4 @@
-"""Following what changes in the store: wakes those who watch a ticket, and rings for the pools to be matched."""
+"""Following what changes in the store: wakes those who watch a ticket or a table, and rings for pools to be matched."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 import structlog
 
 from promontory.eventlog.port import EventLogUnavailable
+from promontory.matchmaking.domain import PRIVATE
 from promontory.matchmaking.ports import Change, Tickets
 from promontory.runtime.errors import Kind, Refusal
 
@@ -70,14 +71,15 @@ class Changes:
                 self._tell(change)
 
     def _tell(self, change: Change) -> None:
-        self._on_change(change.pool)
+        if change.pool != PRIVATE:
+            self._on_change(change.pool)
         for ticket in change.tickets:
             for bell in self._bells.get(ticket, ()):
                 bell.ring()
 
     @contextmanager
     def watching(self, ticket: str) -> Iterator[Bell]:
-        """Give a bell that rings whenever `ticket` changes."""
+        """Give a bell that rings whenever `ticket`, which may be a table, changes."""
         bell = Bell()
         if self._closed:
             bell.end()

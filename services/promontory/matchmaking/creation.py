@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import structlog
+from msgspec.structs import replace
 
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.domain import Made, Proposal
 from promontory.matchmaking.ports import CreationRefused, Rules, Tables, Tickets
+from promontory.matchmaking.table import CloseReason, TableState, closed
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Refusal
 
@@ -22,38 +24,45 @@ class Creation:
         self._rules, self._tickets, self._tables = rules, tickets, tables
 
     async def complete(self, proposal: Proposal) -> Made:
-        """Return the proposal's match, recorded with its tickets or its table.
+        """Return the proposal's match, recorded with its tickets or its table, and listed.
 
         Raises:
             CreationRefused: the rules service refuses it for good.
             Refusal: `PEER_UNAVAILABLE`; repeat it.
         """
         made = await self._rules.create_match(proposal)
-        record = self._tickets.assign if proposal.pool else self._tables.start
+        record = self._tables.start if proposal.from_table else self._tickets.assign
         if await record(proposal, made):
             _tell(proposal, made)
         return made
 
     async def attempt(self, proposal: Proposal) -> None:
-        """Complete the proposal if it can be done now; give its tickets back if it can never be."""
+        """Complete the proposal if it can be done now; if it never can, give its tickets back or close its table."""
         try:
             await self.complete(proposal)
         except CreationRefused as error:
-            await self._give_back(proposal, error)
+            await self.give_up(proposal, error)
         except (Refusal, EventLogUnavailable) as error:
             log.warning("creation_delayed", proposal=proposal.id, game=proposal.game, cause=str(error))
 
-    async def _give_back(self, proposal: Proposal, error: CreationRefused) -> None:
+    async def give_up(self, proposal: Proposal, error: CreationRefused) -> None:
+        """Give the tickets of a proposal that is refused for good back, or close its table."""
         log.error("creation_refused", proposal=proposal.id, game=proposal.game, code=error.code, reason=error.reason)
-        if not proposal.pool:
-            return
-        back_off_seconds = min(2**proposal.refusals, LONGEST_BACK_OFF_SECONDS)
         try:
-            await self._tickets.release(proposal, retry_at_ms=clock.now_ms() + 1000 * back_off_seconds)
+            await (self._close(proposal) if proposal.from_table else self._release(proposal))
         except EventLogUnavailable as outage:
             log.warning("release_delayed", proposal=proposal.id, cause=str(outage))
-        else:
-            metrics.TICKETS.labels(pool=proposal.pool, event="released").inc(len(proposal.tickets))
+
+    async def _release(self, proposal: Proposal) -> None:
+        back_off_seconds = min(2**proposal.refusals, LONGEST_BACK_OFF_SECONDS)
+        await self._tickets.release(proposal, retry_at_ms=clock.now_ms() + 1000 * back_off_seconds)
+        metrics.TICKETS.labels(pool=proposal.pool, event="released").inc(len(proposal.tickets))
+
+    async def _close(self, proposal: Proposal) -> None:
+        table = await self._tables.find(proposal.id)
+        if table and table.state is TableState.STARTING:
+            refused = closed(table, CloseReason.MATCH_REFUSED)
+            await self._tables.replace(replace(refused, revision=table.revision + 1), most_open=0)
 
 
 def _tell(proposal: Proposal, made: Made) -> None:

@@ -1,4 +1,4 @@
-"""Pools, tickets, proposals and tables, and what follows from them without asking anybody."""
+"""Pools, tickets and proposals, and what follows from them without asking anybody."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import hashlib
 from enum import StrEnum
 
 import msgspec
+
+from promontory.matchmaking.terms import Terms, TimeControl
 
 NEW_PLAYER_POINTS = 1500.0
 """The rating of a player without one, in rating points."""
@@ -37,7 +39,8 @@ class HouseBot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A queue, and the kind of match it leads to.
 
-    A ticket waits `house_bots_after_seconds` before one of `house_bots` may take a free seat; None: for ever.
+    A ticket waits `house_bots_after_seconds` before one of `house_bots` may take a free seat; None: for ever. From
+    `time_control` on, its fields are those of `Terms`.
     """
 
     id: str
@@ -49,6 +52,20 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     variant: str = ""
     house_bots_after_seconds: float | None = None
     house_bots: tuple[HouseBot, ...] = ()
+    time_control: TimeControl | None = None
+    stand_in: str = ""
+    abandon_after_seconds: float | None = None
+    spectator_delay: int = 0
+
+    @property
+    def terms(self) -> Terms:
+        """The terms its matches are played on."""
+        return Terms(
+            time_control=self.time_control,
+            stand_in=self.stand_in,
+            abandon_after_seconds=self.abandon_after_seconds,
+            spectator_delay=self.spectator_delay,
+        )
 
     def bot(self, player: str) -> HouseBot | None:
         """Return the house bot called `player`, or None."""
@@ -115,7 +132,10 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A match to be: everything its creation needs, so that any process can repeat it. Its id is the creation's."""
+    """A match to be: everything its creation needs, so that any process can repeat it.
+
+    `id` is that of the table it comes from if `from_table`; `occasion` tells several matches of one table apart.
+    """
 
     id: str
     game: str
@@ -124,6 +144,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[Place, ...]
     pool: str = PRIVATE
     variant: str = ""
+    terms: Terms = Terms()
+    from_table: bool = False
+    occasion: str = ""
+
+    @property
+    def request_id(self) -> str:
+        """What names the match's creation to the rules service."""
+        return f"{self.id}.{self.occasion}" if self.occasion else self.id
 
     @property
     def refusals(self) -> int:
@@ -155,50 +183,6 @@ class Made(msgspec.Struct, frozen=True):
     created_ms: int
 
 
-class MatchEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One match in a player's list; `pool` is empty for a private one."""
-
-    match_id: str
-    service: str
-    game: str
-    pool: str
-    seat: int
-    players: tuple[str, ...]
-    created_ms: int
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A private table; `guests` sit in the order of their seats. `made` is its match once there is one."""
-
-    id: str
-    invite_code: str
-    game: str
-    seats: int
-    draw_start: bool
-    created_ms: int
-    fingerprint: str
-    guests: tuple[Entrant, ...]
-    made: Made | None = None
-    variant: str = ""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether every seat is taken."""
-        return len(self.guests) == self.seats
-
-    def proposal(self) -> Proposal:
-        """Return the match this full table is to become."""
-        places = tuple(Place(guest) for guest in self.guests)
-        return Proposal(
-            id=self.id,
-            game=self.game,
-            rated=False,
-            draw_start=self.draw_start,
-            places=places,
-            variant=self.variant,
-        )
-
-
 def derived_id(kind: str, subject: str, request_id: str) -> str:
     """Return the id of what `subject` asks for by `request_id`, so that asking again finds it: `tk-` and 26 letters."""
     digest = hashlib.sha256(f"{subject}\0{request_id}".encode()).digest()[:16]
@@ -208,22 +192,3 @@ def derived_id(kind: str, subject: str, request_id: str) -> str:
 def fingerprint_of(*content: object) -> str:
     """Return what stands for the content of a request: equal for equal content only."""
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
-
-
-def entries(proposal: Proposal, made: Made) -> tuple[MatchEntry | None, ...]:
-    """Return what each seat's player finds in their list of matches; None for house bots, which keep none."""
-    return tuple(
-        None if place.entrant.policy else _entry(proposal, made, seat) for seat, place in enumerate(proposal.places)
-    )
-
-
-def _entry(proposal: Proposal, made: Made, seat: int) -> MatchEntry:
-    return MatchEntry(
-        match_id=made.match_id,
-        service=made.service,
-        game=proposal.game,
-        pool=proposal.pool,
-        seat=seat,
-        players=proposal.players,
-        created_ms=made.created_ms,
-    )

@@ -105,6 +105,7 @@ class Matcher:
             rated=pool.rated,
             draw_start=pool.draw_start,
             variant=pool.variant,
+            terms=pool.terms,
             places=group,
         )
         self._stale.add(pool.id)

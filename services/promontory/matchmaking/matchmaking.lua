@@ -4,13 +4,18 @@
 --
 -- Keys, all of one slot:  t ticket (hash)   o a player's open tickets (hash: pool -> ticket)   w a pool's queue (hash)
 -- x proposal (hash)   due proposals by the end of their lease (sorted set)   tries leases given (hash)   feed (stream)
--- b table (hash)   i invite code -> table   m a player's matches (sorted set)   n number of the last match entry
+-- b table (hash)   i invite code -> table   ends open tables by their end (sorted set)
+-- g open tables a player sits at   q rematches a player is asked to (both sorted sets, by when they were last changed)
+-- k a match that is listed (hash)   l live matches by when they were made (sorted set)
+-- m a player's matches by when they were made   f those that are closed, by when (both sorted sets)   e their rows (hash)
 --
 -- Each function answers a repetition as it answered first, or says that it was done.
 
 local FEED_LENGTH = 10000
 local LIST_LENGTH = 1000
+local ASKED_LENGTH = 50
 local LONGEST_LEASE = 4
+local CLOSED_MS = 24 * 3600 * 1000
 
 local function integer(number)
   return string.format('%.0f', number)
@@ -29,12 +34,59 @@ local function note(feed, pool, tickets)
   redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets)
 end
 
--- Adds entries to lists of matches: keys[first..] are the lists, and arguments from `from` on their entries.
-local function list(n, keys, first, arguments, from)
-  for i = 0, #keys - first do
-    redis.call('ZADD', keys[first + i], redis.call('INCR', n), arguments[from + i])
-    redis.call('ZREMRANGEBYRANK', keys[first + i], 0, -LIST_LENGTH - 1)
+-- Puts a row into a player's lists; returns how much that changed. What is older than the oldest of a full list stays out.
+local function file(m, f, e, match, created, closed, row)
+  if redis.call('ZCARD', m) >= LIST_LENGTH and not redis.call('ZSCORE', m, match) then
+    local oldest = redis.call('ZRANGE', m, 0, 0, 'WITHSCORES')
+    if tonumber(created) <= tonumber(oldest[2]) then return 0 end
   end
+  local changes = redis.call('ZADD', m, 'CH', created, match)
+  if redis.call('HGET', e, match) ~= row then
+    redis.call('HSET', e, match, row)
+    changes = changes + 1
+  end
+  if closed == '' then
+    changes = changes + redis.call('ZREM', f, match)
+  else
+    changes = changes + redis.call('ZADD', f, 'CH', closed, match)
+  end
+  for _, old in ipairs(redis.call('ZRANGE', m, 0, -LIST_LENGTH - 1)) do
+    redis.call('ZREM', m, old)
+    redis.call('ZREM', f, old)
+    redis.call('HDEL', e, old)
+  end
+  return changes
+end
+
+-- Lists a match; returns how much that changed. It is remembered for a while that a match is closed, so that one that is
+-- listed late does not come to life again.
+-- keys[first..]: k, then each l, then m, f and e of each player who keeps lists
+-- arguments[from..]: match, when it was made, when it was closed or nothing, row, the number of l's, whether to overwrite
+local function list(keys, first, arguments, from)
+  local match, created, closed, row = arguments[from], arguments[from + 1], arguments[from + 2], arguments[from + 3]
+  local live, overwrites = tonumber(arguments[from + 4]), arguments[from + 5] == '1'
+  local k, changes = keys[first], 0
+  if closed == '' and redis.call('HEXISTS', k, 'closed') == 1 then
+    if not overwrites then return 0 end
+    redis.call('HDEL', k, 'closed')
+    redis.call('PERSIST', k)
+  end
+  redis.call('HSET', k, 'row', row)
+  if closed ~= '' then
+    redis.call('HSET', k, 'closed', closed)
+    redis.call('PEXPIRE', k, CLOSED_MS)
+  end
+  for i = first + 1, first + live do
+    if closed == '' then
+      changes = changes + redis.call('ZADD', keys[i], 'CH', created, match)
+    else
+      changes = changes + redis.call('ZREM', keys[i], match)
+    end
+  end
+  for i = first + live + 1, #keys, 3 do
+    changes = changes + file(keys[i], keys[i + 1], keys[i + 2], match, created, closed, row)
+  end
+  return changes
 end
 
 -- KEYS 1 t  2 o  3 w  4 feed      ARGV 1 ticket  2 pool  3 fingerprint  4 body  5 most open
@@ -80,22 +132,22 @@ local function claim(KEYS, ARGV)
   return {'OK'}
 end
 
--- KEYS 1 due  2 tries  3 x  4 n  5 feed, then t and o of each ticket, then m of each player who keeps a list
--- ARGV 1 proposal  2 pool  3 retention in ms  4 tickets, joined  5 k, then k assignments, then an entry for each list
+-- KEYS 1 due  2 tries  3 x  4 feed, then t and o of each ticket, then the keys of `list`
+-- ARGV 1 proposal  2 pool  3 retention in ms  4 tickets, joined  5 k, then k assignments, then the arguments of `list`
 local function assign(KEYS, ARGV)
   if redis.call('EXISTS', KEYS[3]) == 0 then return {'GONE'} end
   local k = tonumber(ARGV[5])
   for i = 0, k - 1 do
-    local ticket, open = KEYS[6 + 2 * i], KEYS[7 + 2 * i]
+    local ticket, open = KEYS[5 + 2 * i], KEYS[6 + 2 * i]
     redis.call('HSET', ticket, 'state', 'assigned', 'assignment', ARGV[6 + i])
     redis.call('PEXPIRE', ticket, ARGV[3])
     redis.call('HDEL', open, ARGV[2])
   end
-  list(KEYS[4], KEYS, 6 + 2 * k, ARGV, 6 + k)
+  list(KEYS, 5 + 2 * k, ARGV, 6 + k)
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
   redis.call('DEL', KEYS[3])
-  note(KEYS[5], ARGV[2], ARGV[4])
+  note(KEYS[4], ARGV[2], ARGV[4])
   return {'OK'}
 end
 
@@ -125,43 +177,68 @@ local function overdue(KEYS, ARGV)
   return names
 end
 
--- KEYS 1 b  2 i      ARGV 1 table  2 fingerprint  3 body  4 seats  5 first guest  6 first player  7 retention in ms
-local function open_table(KEYS, ARGV)
-  local fingerprint = redis.call('HGET', KEYS[1], 'fingerprint')
-  if fingerprint == ARGV[2] then return {'KNOWN'} end
-  if fingerprint then return {'REUSED'} end
-  if redis.call('EXISTS', KEYS[2]) == 1 then return {'CODE_TAKEN'} end
-  redis.call('HSET', KEYS[1], 'fingerprint', ARGV[2], 'body', ARGV[3], 'seats', ARGV[4], 'taken', 1,
-             'guest:0', ARGV[5], 'seat:' .. ARGV[6], 0)
-  redis.call('PEXPIRE', KEYS[1], ARGV[7])
-  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[7])
-  return {'OK'}
+-- Notes what a player is to a table: 'sits', 'asked' or nothing. Tables that are not open have nobody.
+local function relate(g, q, table, role)
+  redis.call('ZREM', g, table)
+  redis.call('ZREM', q, table)
+  if role == 'sits' then redis.call('ZADD', g, integer(now_ms()), table) end
+  if role == 'asked' then redis.call('ZADD', q, integer(now_ms()), table) end
+  redis.call('ZREMRANGEBYRANK', q, 0, -ASKED_LENGTH - 1)
 end
 
--- KEYS 1 b  2 due      ARGV 1 table  2 guest  3 player  4 lease in ms
-local function join_table(KEYS, ARGV)
-  local row = redis.call('HMGET', KEYS[1], 'taken', 'seats', 'seat:' .. ARGV[3])
-  if not row[1] then return {'NONE'} end
-  if row[3] then return {'OK'} end
-  local taken, seats = tonumber(row[1]), tonumber(row[2])
-  if taken >= seats then return {'FULL'} end
-  redis.call('HSET', KEYS[1], 'guest:' .. integer(taken), ARGV[2], 'seat:' .. ARGV[3], taken, 'taken', taken + 1)
-  if taken + 1 == seats then
-    redis.call('PERSIST', KEYS[1])
-    lease(KEYS[2], ARGV[1], ARGV[4])
+-- Stores a table's next revision, the first one if the table is to be opened, and with its match lists that.
+-- KEYS 1 b  2 i  3 ends  4 due  5 tries  6 feed, then g and q of each of p players, then the keys of `list`, if it began
+-- ARGV 1 table  2 revision  3 fingerprint  4 body  5 state  6 end in ms  7 lease in ms  8 retention in ms  9 most open
+--      10 p, then p roles, then the arguments of `list`
+local function put_table(KEYS, ARGV)
+  local revision, p = tonumber(ARGV[2]), tonumber(ARGV[10])
+  local row = redis.call('HMGET', KEYS[1], 'fingerprint', 'revision')
+  if revision == 1 then
+    if row[1] then return {row[1] == ARGV[3] and 'KNOWN' or 'REUSED'} end
+    if redis.call('EXISTS', KEYS[2]) == 1 then return {'CODE_TAKEN'} end
+  elseif row[2] ~= integer(revision - 1) then
+    return {'STALE'}
   end
+  for i = 1, p do
+    local g = KEYS[5 + 2 * i]
+    local is_new = ARGV[10 + i] == 'sits' and not redis.call('ZSCORE', g, ARGV[1])
+    if is_new and redis.call('ZCARD', g) >= tonumber(ARGV[9]) then return {'LIMIT'} end
+  end
+  redis.call('HSET', KEYS[1], 'fingerprint', ARGV[3], 'revision', ARGV[2], 'body', ARGV[4])
+  redis.call('SET', KEYS[2], ARGV[1])
+  if ARGV[5] == 'open' then
+    redis.call('ZADD', KEYS[3], ARGV[6], ARGV[1])
+  else
+    redis.call('ZREM', KEYS[3], ARGV[1])
+  end
+  if ARGV[5] == 'starting' then
+    lease(KEYS[4], ARGV[1], ARGV[7])
+  elseif ARGV[5] ~= 'open' then
+    redis.call('PEXPIRE', KEYS[1], ARGV[8])
+    redis.call('PEXPIRE', KEYS[2], ARGV[8])
+    redis.call('ZREM', KEYS[4], ARGV[1])
+    redis.call('HDEL', KEYS[5], ARGV[1])
+  end
+  for i = 1, p do relate(KEYS[5 + 2 * i], KEYS[6 + 2 * i], ARGV[1], ARGV[10 + i]) end
+  if #KEYS > 6 + 2 * p then list(KEYS, 7 + 2 * p, ARGV, 11 + p) end
+  note(KEYS[6], '', ARGV[1])
   return {'OK'}
 end
 
--- KEYS 1 b  2 due  3 tries  4 n  5.. m of each player
--- ARGV 1 table  2 made  3 retention in ms  4.. an entry for each list
-local function start_table(KEYS, ARGV)
-  if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'made') == 1 then return {'GONE'} end
-  redis.call('HSET', KEYS[1], 'made', ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('HDEL', KEYS[3], ARGV[1])
-  list(KEYS[4], KEYS, 5, ARGV, 4)
+-- KEYS and ARGV are those of `list`
+local function list_match(KEYS, ARGV)
+  return list(KEYS, 1, ARGV, 1)
+end
+
+-- KEYS 1 k, then each l, then m, f and e of each player      ARGV 1 match  2 the number of l's
+local function unlist_match(KEYS, ARGV)
+  redis.call('DEL', KEYS[1])
+  for i = 2, 1 + tonumber(ARGV[2]) do redis.call('ZREM', KEYS[i], ARGV[1]) end
+  for i = 2 + tonumber(ARGV[2]), #KEYS, 3 do
+    redis.call('ZREM', KEYS[i], ARGV[1])
+    redis.call('ZREM', KEYS[i + 1], ARGV[1])
+    redis.call('HDEL', KEYS[i + 2], ARGV[1])
+  end
   return {'OK'}
 end
 
@@ -171,6 +248,6 @@ redis.register_function('claim_SHA8', claim)
 redis.register_function('assign_SHA8', assign)
 redis.register_function('release_SHA8', release)
 redis.register_function('overdue_SHA8', overdue)
-redis.register_function('open_table_SHA8', open_table)
-redis.register_function('join_table_SHA8', join_table)
-redis.register_function('start_table_SHA8', start_table)
+redis.register_function('put_table_SHA8', put_table)
+redis.register_function('list_match_SHA8', list_match)
+redis.register_function('unlist_match_SHA8', unlist_match)

@@ -1,4 +1,4 @@
-"""Tickets, proposals and tables in this process's memory: for tests, and for reading what the ports promise."""
+"""Tickets and proposals in this process's memory: for tests, and for reading what the ports promise."""
 
 from __future__ import annotations
 
@@ -7,24 +7,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from promontory.matchmaking.domain import (
-    Assignment,
-    Entrant,
-    Made,
-    MatchEntry,
-    Proposal,
-    Table,
-    Ticket,
-    TicketState,
-    entries,
-)
-from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TableFull, TooManyOpen
+from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
+from promontory.matchmaking.listing import Listed, finished_by, listed, matches_of
+from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+from promontory.matchmaking.table import Table
 
 LONGEST_LEASE = 4
+LIST_LENGTH = 1000
 
 
 class Memory:
-    """What `MemoryTickets` and `MemoryTables` share; `clock` gives ms since the epoch."""
+    """What `MemoryTickets`, `MemoryTables` and `MemoryLists` share; `clock` gives ms since the epoch."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock
@@ -33,10 +26,10 @@ class Memory:
         self.tables: dict[str, Table] = {}
         self.due: dict[str, float] = {}
         self.tries: dict[str, int] = {}
-        self.lists: dict[str, list[tuple[int, MatchEntry]]] = {}
+        self.lists: dict[str, dict[str, int]] = {}
+        self.matches: dict[str, Listed] = {}
         self.feed: list[Change] = []
         self.grown = asyncio.Condition()
-        self._listed = 0
 
     def lease(self, name: str, seconds: float) -> None:
         """Expect the proposal `name` to be made within `seconds`."""
@@ -48,11 +41,34 @@ class Memory:
         self.due.pop(name, None)
         self.tries.pop(name, None)
 
-    def list(self, proposal: Proposal, made: Made) -> None:
-        """Put the match into its players' lists."""
-        for entry in filter(None, entries(proposal, made)):
-            self._listed += 1
-            self.lists.setdefault(entry.players[entry.seat], []).append((self._listed, entry))
+    def list(self, match: Listed, *, overwrites: bool = False) -> bool:
+        """Put a match into the lists where it belongs; see `Lists.record`."""
+        known = self.matches.get(match.match_id)
+        if known and known.ended and not match.ended and not overwrites:
+            return False
+        before = {name: dict(entries) for name, entries in self.lists.items()}
+        self.matches[match.match_id] = match
+        made = {} if match.ended else dict.fromkeys(match.live_lists, match.created_ms)
+        made |= {matches_of(player): match.created_ms for player in match.keepers}
+        ended = {finished_by(player): match.ended.closed_ms for player in match.keepers} if match.ended else {}
+        self.unlist(match.match_id)
+        for name, ms in (made | ended).items():
+            self.lists.setdefault(name, {})[match.match_id] = ms
+        for player in match.keepers:
+            self._trim(player)
+        is_told_anew = known != match and any(match.match_id in entries for entries in self.lists.values())
+        return is_told_anew or before != self.lists
+
+    def unlist(self, match_id: str) -> None:
+        """Take a match from all lists."""
+        for entries in self.lists.values():
+            entries.pop(match_id, None)
+
+    def _trim(self, player: str) -> None:
+        made = self.lists[matches_of(player)]
+        for old in sorted(made, key=lambda match: (made[match], match))[:-LIST_LENGTH]:
+            del made[old]
+            self.lists.get(finished_by(player), {}).pop(old, None)
 
     async def note(self, pool: str, *tickets: str) -> None:
         """Tell of a change."""
@@ -126,7 +142,7 @@ class MemoryTickets:
         if proposal.id not in self._memory.proposals:
             return False
         self._memory.settle(proposal.id)
-        self._memory.list(proposal, made)
+        self._memory.list(listed(proposal, made))
         seats = [(seat, place.ticket) for seat, place in enumerate(proposal.places) if place.ticket]
         await self._keep(*(self._assigned(ticket, made, seat) for seat, ticket in seats))
         return True
@@ -166,53 +182,3 @@ class MemoryTickets:
         async with self._memory.grown:
             await self._memory.grown.wait_for(lambda: len(self._memory.feed) > int(cursor))
         return await self.feed_end(), self._memory.feed[int(cursor) :]
-
-
-class MemoryTables:
-    """The port `Tables` in memory. Tables are kept."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-
-    async def open(self, table: Table) -> Table:
-        """Return `table`, opened; see `Tables.open`."""
-        known = self._memory.tables.setdefault(table.id, table)
-        if known.fingerprint != table.fingerprint:
-            raise RequestIdReused(table.id)
-        return known
-
-    async def find(self, table: str) -> Table | None:
-        """Return a table, or None."""
-        return self._memory.tables.get(table)
-
-    async def find_invited(self, invite_code: str) -> Table | None:
-        """Return the table with the invite code, or None."""
-        return next((table for table in self._memory.tables.values() if table.invite_code == invite_code), None)
-
-    async def join(self, table: str, guest: Entrant, *, lease_seconds: float) -> Table | None:
-        """Give `guest` the next seat; see `Tables.join`."""
-        found = self._memory.tables.get(table)
-        if found is None or any(each.player == guest.player for each in found.guests):
-            return found
-        if found.is_full:
-            raise TableFull(table)
-        joined = msgspec.structs.replace(found, guests=(*found.guests, guest))
-        self._memory.tables[table] = joined
-        if joined.is_full:
-            self._memory.lease(table, lease_seconds)
-        return joined
-
-    async def start(self, proposal: Proposal, made: Made) -> bool:
-        """Give the full table its match; see `Tables.start`."""
-        found = self._memory.tables.get(proposal.id)
-        if found is None or found.made:
-            return False
-        self._memory.tables[found.id] = msgspec.structs.replace(found, made=made)
-        self._memory.settle(found.id)
-        self._memory.list(proposal, made)
-        return True
-
-    async def matches(self, player: str, *, before: int | None, limit: int) -> Sequence[tuple[int, MatchEntry]]:
-        """Return a page of the player's list, the newest first; see `Tables.matches`."""
-        newest_first = reversed(self._memory.lists.get(player, []))
-        return [row for row in newest_first if before is None or row[0] < before][:limit]

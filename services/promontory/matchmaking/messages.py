@@ -1,14 +1,11 @@
-"""Tickets, pools and tables as the API shows them."""
+"""Tickets and pools as the API shows them."""
 
 from __future__ import annotations
 
-from google.protobuf.duration_pb2 import Duration
-
-from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.codec.times import timestamp
-from promontory.games import registry
-from promontory.matchmaking.domain import MatchEntry, Pool, Table, TicketState
+from promontory.matchmaking.domain import Pool, TicketState
+from promontory.matchmaking.terms_messages import span, time_control_message
 from promontory.matchmaking.usecases import Standing
 
 _STATES = {
@@ -21,16 +18,20 @@ _STATES = {
 
 def pool_message(pool: Pool, waiting: int) -> pb.Pool:
     """Return `pool` with the number of tickets that wait in it."""
-    message = pb.Pool(pool=pool.id, game=pool.game, seats=pool.seats, rated=pool.rated, waiting=waiting)
-    message.variant = pool.variant
-    if pool.house_bots_after_seconds is not None:
-        message.house_bots_after.CopyFrom(_duration(pool.house_bots_after_seconds))
-    return message
-
-
-def _duration(seconds: float) -> Duration:
-    whole, milliseconds = divmod(round(seconds * 1000), 1000)
-    return Duration(seconds=whole, nanos=milliseconds * 1_000_000)
+    after, absence = pool.house_bots_after_seconds, pool.abandon_after_seconds
+    return pb.Pool(
+        pool=pool.id,
+        game=pool.game,
+        seats=pool.seats,
+        rated=pool.rated,
+        house_bots_after=None if after is None else span(after),
+        waiting=waiting,
+        variant=pool.variant,
+        time_control=time_control_message(pool.time_control),
+        stand_in_policy=pool.stand_in,
+        abandon_after=None if absence is None else span(absence),
+        spectator_delay=pool.spectator_delay,
+    )
 
 
 def ticket_message(standing: Standing) -> pb.Ticket:
@@ -71,31 +72,3 @@ def _reason(standing: Standing) -> pb.WaitReason.ValueType:
     if standing.ticket.state is TicketState.PROPOSED:
         return pb.WAIT_REASON_CREATING_MATCH
     return pb.WAIT_REASON_OUTSIDE_WINDOW if standing.others_waiting else pb.WAIT_REASON_POOL_EMPTY
-
-
-def table_message(table: Table) -> lobby_pb.Table:
-    """Return `table` as its guests see it."""
-    return lobby_pb.Table(
-        table_id=table.id,
-        invite_code=table.invite_code,
-        game=table.game,
-        seats=table.seats,
-        player_ids=[guest.player for guest in table.guests],
-        match_id=table.made.match_id if table.made else "",
-        service=registry.entry(table.game).service,
-        create_time=timestamp(table.created_ms),
-        variant=table.variant,
-    )
-
-
-def entry_message(entry: MatchEntry) -> lobby_pb.MatchEntry:
-    """Return one of a player's matches."""
-    return lobby_pb.MatchEntry(
-        match_id=entry.match_id,
-        service=entry.service,
-        game=entry.game,
-        pool=entry.pool,
-        seat=entry.seat,
-        player_ids=entry.players,
-        create_time=timestamp(entry.created_ms),
-    )

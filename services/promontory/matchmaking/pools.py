@@ -13,6 +13,7 @@ from promontory.bots.registry import policy_names
 from promontory.games import registry
 from promontory.games.registry import UnknownGameError, seat_counts
 from promontory.matchmaking.domain import Pool
+from promontory.matchmaking.terms import problems_of
 from promontory.runtime.forms import PLAYER_ID, POOL_ID
 from promontory.runtime.settings import SettingsError
 
@@ -93,6 +94,8 @@ def _problems(pool: Pool) -> Iterator[str]:
     if pool.variant and pool.variant not in game.variants:
         yield f"its variant is one of {', '.join(game.variants)}, not {pool.variant!r}"
     yield from _problems_of_bots(pool, policies)
+    for field, problem in problems_of(pool.terms, policies):
+        yield f"its {field} {problem}"
 
 
 def _problems_of_numbers(pool: Pool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What matchmaking needs from outside: a store of tickets, proposals and tables, the rules services, the ratings."""
+"""What matchmaking needs from outside: a store of tickets, tables and lists, the rules services, the ratings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Protocol
 
 import msgspec
 
-from promontory.matchmaking.domain import Entrant, Made, MatchEntry, Proposal, Table, Ticket
+from promontory.matchmaking.domain import Made, Proposal, Ticket
+from promontory.matchmaking.listing import Listed, Start
+from promontory.matchmaking.table import Table
+from promontory.matchmaking.terms import Terms
 
 
 class RequestIdReused(Exception):
@@ -23,11 +26,7 @@ class AlreadyOpen(Exception):
 
 
 class TooManyOpen(Exception):
-    """The player has as many open tickets as allowed."""
-
-
-class TableFull(Exception):
-    """Every seat of the table is taken."""
+    """The player has as many open tickets, or sits at as many open tables, as allowed."""
 
 
 class CreationRefused(Exception):
@@ -40,10 +39,18 @@ class CreationRefused(Exception):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A note that tickets of a pool have changed."""
+    """A note that tickets of a pool have changed, or a table, whose pool is empty."""
 
     pool: str
     tickets: tuple[str, ...]
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True):
+    """A match as its rules service tells of it."""
+
+    listed: Listed
+    variant: str
+    terms: Terms
 
 
 class Tickets(Protocol):
@@ -80,7 +87,7 @@ class Tickets(Protocol):
         """
 
     async def assign(self, proposal: Proposal, made: Made) -> bool:
-        """Give the proposal's tickets the match, put it into its players' lists, and forget the proposal.
+        """Give the proposal's tickets the match, list it, and forget the proposal.
 
         Return whether this call did it; False if it was done before.
         """
@@ -92,7 +99,7 @@ class Tickets(Protocol):
         """
 
     async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
-        """Return proposals, also those of full tables, whose lease ended without a match; they get a new lease.
+        """Return proposals, also those of starting tables, whose lease ended without a match; they get a new lease.
 
         It grows with every time it is given, to four times `lease_seconds`.
         """
@@ -105,12 +112,18 @@ class Tickets(Protocol):
 
 
 class Tables(Protocol):
-    """Private tables, and the list of matches of every player. As safe to repeat as `Tickets`."""
+    """Private tables and rematches. As safe to repeat as `Tickets`.
 
-    async def open(self, table: Table) -> Table:
+    Whoever stores a table that is starting has made a proposal of it, and is expected to get it made while its lease
+    lasts. A table that is over is forgotten after a while.
+    """
+
+    async def open(self, table: Table, *, most_open: int) -> Table:
         """Return `table`, opened, or as it stands if it was opened before.
 
-        Raises `RequestIdReused` if its id is that of a table with another fingerprint.
+        Raises:
+            RequestIdReused: its id is that of a table with another fingerprint.
+            TooManyOpen: a player in it sits at `most_open` open tables.
         """
 
     async def find(self, table: str) -> Table | None:
@@ -119,24 +132,54 @@ class Tables(Protocol):
     async def find_invited(self, invite_code: str) -> Table | None:
         """Return the table with the invite code, or None."""
 
-    async def join(self, table: str, guest: Entrant, *, lease_seconds: float) -> Table | None:
-        """Give `guest` the next seat unless the player has one; return the table, or None if there is none.
+    async def replace(self, table: Table, *, most_open: int) -> bool:
+        """Store the next revision of a table; return False if it is not the next one any more.
 
-        Whoever takes the last seat makes the table's proposal, and is expected to get it made in `lease_seconds`.
-        Raises `TableFull`.
+        Raises `TooManyOpen` if a player who is new in it sits at `most_open` open tables.
         """
 
     async def start(self, proposal: Proposal, made: Made) -> bool:
-        """Give the full table that became `proposal` its match, and put it into its players' lists.
+        """Give the starting table that became `proposal` its match, and list it. Return whether this call did it."""
 
-        Return whether this call did it.
+    async def of_player(self, player: str) -> Sequence[Table]:
+        """Return the open tables that the player sits at, and the last 50 rematches that wait for the player.
+
+        The newest first.
         """
 
-    async def matches(self, player: str, *, before: int | None, limit: int) -> Sequence[tuple[int, MatchEntry]]:
-        """Return up to `limit` numbered entries of the player's list, the newest first.
+    async def expired(self, *, limit: int) -> Sequence[str]:
+        """Return up to `limit` open tables whose time is up."""
 
-        Only those with a number less than `before`, if it is given.
+
+class Lists(Protocol):
+    """Lists of matches, which tickets' and tables' matches are put into by the port that records them.
+
+    All can be rebuilt from the matches' logs. A player's hold the 1000 matches that were made last.
+    """
+
+    async def record(self, match: Listed) -> bool:
+        """Put a match, open or closed, into the lists where it belongs, and take it from the others.
+
+        An open match never takes the place of the same one closed. Return whether anything changed.
         """
+
+    async def restore(self, match: Listed) -> bool:
+        """Do so whatever stands there."""
+
+    async def remove(self, match: Listed) -> None:
+        """Take a match from all lists it may be in."""
+
+    async def entries(
+        self, names: Sequence[str], *, start: Start | None, limit: int
+    ) -> Sequence[tuple[int, Listed | None]]:
+        """Return up to `limit` entries of the lists called `names`, merged, from `start` on.
+
+        Each has the time that it stands at, in ms since the epoch, the latest first, and is None where the match has
+        just left the list.
+        """
+
+    async def find(self, player: str, match_id: str) -> Listed | None:
+        """Return one of the player's matches, or None if it is not in the lists."""
 
 
 class Rules(Protocol):
@@ -149,6 +192,9 @@ class Rules(Protocol):
             CreationRefused: the rules service refuses it for good.
             Refusal: `PEER_UNAVAILABLE`; whether it was created is unknown, repeat it.
         """
+
+    async def find_match(self, match_id: str) -> Played | None:
+        """Return a match as it now is, or None if there is none. Raises the refusal `PEER_UNAVAILABLE`."""
 
 
 class Ratings(Protocol):

@@ -1,33 +1,33 @@
-"""Private tables and players' lists of matches in the server that `redis_tickets` uses too."""
+"""Private tables and rematches in the server that `redis_tickets` uses too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from promontory.matchmaking.domain import Entrant, Made, MatchEntry, Proposal, Table
-from promontory.matchmaking.ports import RequestIdReused, TableFull
-from promontory.matchmaking.redis_tickets import DUE, NUMBER, TRIES, Server, key, match_lists, table_of
-
-OPEN_SECONDS = 24 * 3600
-"""How long a table waits for its guests."""
+from promontory.matchmaking.domain import Made, Proposal
+from promontory.matchmaking.listing import listed
+from promontory.matchmaking.ports import RequestIdReused, TooManyOpen
+from promontory.matchmaking.redis_tickets import DUE, ENDS, FEED, TRIES, Server, key, listing, table_of
+from promontory.matchmaking.table import Table, TableState
 
 
 class RedisTables:
-    """The port `Tables`; a table with a match is kept for `retention_seconds`."""
+    """The port `Tables`.
 
-    def __init__(self, server: Server, *, retention_seconds: float) -> None:
-        self._server, self._retention_ms = server, int(retention_seconds * 1000)
+    A starting table's lease lasts `lease_seconds`; a table that is over is kept for `retention_seconds`.
+    """
 
-    async def open(self, table: Table) -> Table:
+    def __init__(self, server: Server, *, retention_seconds: float, lease_seconds: float) -> None:
+        self._server = server
+        self._retention_ms, self._lease_ms = int(retention_seconds * 1000), int(lease_seconds * 1000)
+
+    async def open(self, table: Table, *, most_open: int) -> Table:
         """Return `table`, opened; see `Tables.open`."""
-        first = table.guests[0]
-        body = msgspec.json.encode(msgspec.structs.replace(table, guests=()))
-        keys = (key("b", table.id), key("i", table.invite_code))
-        guest = (msgspec.json.encode(first), first.player)
-        arguments = (table.id, table.fingerprint, body, table.seats, *guest, OPEN_SECONDS * 1000)
-        match await self._server.function("open_table", keys, *arguments):
+        match await self._put(table, (), most_open=most_open):
             case [b"OK"]:
                 return table
             case [b"KNOWN"]:
@@ -36,34 +36,63 @@ class RedisTables:
 
     async def find(self, table: str) -> Table | None:
         """Return a table, or None."""
-        row = await self._server.command("HGETALL", key("b", table))
-        return table_of(row) if row else None
+        return table_of(await self._server.command("HGET", key("b", table), "body"))
 
     async def find_invited(self, invite_code: str) -> Table | None:
         """Return the table with the invite code, or None."""
         table = await self._server.command("GET", key("i", invite_code))
-        return await self.find(table.decode()) if table else None
+        found = await self.find(table.decode()) if table else None
+        return found if found and found.invite_code == invite_code else None
 
-    async def join(self, table: str, guest: Entrant, *, lease_seconds: float) -> Table | None:
-        """Give `guest` the next seat; see `Tables.join`."""
-        arguments = (table, msgspec.json.encode(guest), guest.player, int(lease_seconds * 1000))
-        if await self._server.function("join_table", (key("b", table), DUE), *arguments) == [b"FULL"]:
-            raise TableFull(table)
-        return await self.find(table)
+    async def replace(self, table: Table, *, most_open: int) -> bool:
+        """Store the next revision of a table; see `Tables.replace`."""
+        before = await self.find(table.id)
+        gone = set(_roles(before)) - set(_roles(table)) if before else ()
+        return await self._put(table, tuple(gone), most_open=most_open) == [b"OK"]
 
     async def start(self, proposal: Proposal, made: Made) -> bool:
-        """Give the full table its match; see `Tables.start`."""
-        lists, rows = match_lists(proposal, made)
-        keys = (key("b", proposal.id), DUE, TRIES, NUMBER, *lists)
-        arguments = (proposal.id, msgspec.json.encode(made), self._retention_ms, *rows)
-        return await self._server.does("start_table", keys, *arguments)
+        """Give the starting table its match; see `Tables.start`."""
+        found = await self.find(proposal.id)
+        if found is None or found.state is not TableState.STARTING:
+            return False
+        started = replace(found, state=TableState.STARTED, made=made, revision=found.revision + 1)
+        return await self._put(started, (), most_open=0, lists=listing(listed(proposal, made))) == [b"OK"]
 
-    async def matches(self, player: str, *, before: int | None, limit: int) -> Sequence[tuple[int, MatchEntry]]:
-        """Return a page of the player's list, the newest first; see `Tables.matches`."""
-        start = "+inf" if before is None else f"({before}"
-        page = ("ZRANGE", key("m", player), start, "-inf", "BYSCORE", "REV", "LIMIT", 0, limit, "WITHSCORES")
-        rows = await self._server.command(*page)
-        return [
-            (int(float(number)), msgspec.json.decode(entry, type=MatchEntry))
-            for entry, number in zip(rows[::2], rows[1::2], strict=True)
-        ]
+    async def of_player(self, player: str) -> Sequence[Table]:
+        """Return the open tables of the player; see `Tables.of_player`."""
+        kinds = await self._server.pipeline(*(("ZRANGE", key(kind, player), 0, -1, "WITHSCORES") for kind in "gq"))
+        ids = [(float(score), table) for rows in kinds for table, score in zip(rows[::2], rows[1::2], strict=True)]
+        ids.sort(reverse=True)
+        if not ids:
+            return []
+        bodies = await self._server.pipeline(*(("HGET", key("b", table.decode()), "body") for _, table in ids))
+        return [table for table in map(table_of, bodies) if table and table.state is TableState.OPEN]
+
+    async def expired(self, *, limit: int) -> Sequence[str]:
+        """Return open tables whose time is up; see `Tables.expired`."""
+        now = await self._server.now_ms()
+        rows = await self._server.command("ZRANGE", ENDS, "-inf", now, "BYSCORE", "LIMIT", 0, limit)
+        return [row.decode() for row in rows]
+
+    async def _put(
+        self, table: Table, gone: Sequence[str], *, most_open: int, lists: tuple[list[str], list[Any]] = ([], [])
+    ) -> list[bytes]:
+        roles = {**_roles(table), **dict.fromkeys(gone, "")}
+        if table.state is not TableState.OPEN:
+            roles = dict.fromkeys(roles, "")
+        names = [name for player in roles for name in (key("g", player), key("q", player))]
+        list_keys, list_arguments = lists
+        keys = (key("b", table.id), key("i", table.invite_code or table.id), ENDS, DUE, TRIES, FEED, *names, *list_keys)
+        stored = (table.id, table.revision, table.fingerprint, msgspec.json.encode(table), table.state.value)
+        times = (table.expires_ms, self._lease_ms, self._retention_ms, most_open)
+        found: list[bytes] = await self._server.function(
+            "put_table", keys, *stored, *times, len(roles), *roles.values(), *list_arguments
+        )
+        if found == [b"LIMIT"]:
+            raise TooManyOpen(table.id)
+        return found
+
+
+def _roles(table: Table) -> dict[str, str]:
+    """Return what its players are to an open table."""
+    return {**dict.fromkeys(table.asked, "asked"), **dict.fromkeys(table.players, "sits")}

@@ -10,8 +10,10 @@ from redis.asyncio import Redis
 
 from promontory.eventlog.functions import Library, packaged_library, verify_library
 from promontory.eventlog.redis_calls import Caller
-from promontory.matchmaking.domain import Assignment, Entrant, Made, Proposal, Table, Ticket, TicketState, entries
+from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
+from promontory.matchmaking.listing import Listed, listed
 from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+from promontory.matchmaking.table import Table, TableState
 
 ATTEMPTS = 3
 DEADLINE_SECONDS = 4.0
@@ -20,8 +22,9 @@ FEED_PAGE_NOTES = 500
 _TAG = "{mm}"
 _FIELDS = ("body", "state", "refusals", "retry", "assignment")
 
-DUE, TRIES, FEED, NUMBER = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "n"))
+DUE, TRIES, FEED, ENDS = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "ends"))
 _decode_ticket = msgspec.json.Decoder(Ticket).decode
+_decode_table = msgspec.json.Decoder(Table).decode
 
 
 def matchmaking_library() -> Library:
@@ -50,6 +53,11 @@ class Server:
     async def function(self, name: str, keys: Sequence[str], *arguments: Any) -> Any:
         """Return what the function `name` answers."""
         return await self.command("FCALL", self._library.function(name), len(keys), *keys, *arguments)
+
+    async def now_ms(self) -> int:
+        """Return the server's time in ms since the epoch."""
+        seconds, microseconds = await self.command("TIME")
+        return int(seconds) * 1000 + int(microseconds) // 1000
 
     async def does(self, name: str, keys: Sequence[str], *arguments: Any) -> bool:
         """Return whether the function `name` did now what it is for."""
@@ -112,9 +120,9 @@ class RedisTickets:
     async def assign(self, proposal: Proposal, made: Made) -> bool:
         """Give the proposal's tickets the match; see `Tickets.assign`."""
         seated = [(seat, place) for seat, place in enumerate(proposal.places) if place.ticket]
-        lists, rows = match_lists(proposal, made)
+        lists, rows = listing(listed(proposal, made))
         keys = (
-            *(DUE, TRIES, key("x", proposal.id), NUMBER, FEED),
+            *(DUE, TRIES, key("x", proposal.id), FEED),
             *(name for _, place in seated for name in (key("t", place.ticket), key("o", place.entrant.player))),
             *lists,
         )
@@ -136,10 +144,11 @@ class RedisTickets:
         return [proposal for proposal in found if proposal]
 
     async def _proposal(self, name: str) -> Proposal | None:
-        body, table = await self._server.pipeline(("HGET", key("x", name), "body"), ("HGETALL", key("b", name)))
+        body, row = await self._server.pipeline(*(("HGET", key(kind, name), "body") for kind in "xb"))
         if body:
             return msgspec.json.decode(body, type=Proposal)
-        return table_of(table).proposal() if table else None
+        table = table_of(row)
+        return table.proposal() if table and table.state is TableState.STARTING else None
 
     async def feed_end(self) -> str:
         """Return the cursor after which all changes from now on come."""
@@ -154,24 +163,19 @@ class RedisTickets:
         return (page[-1][0].decode() if page else cursor), changes
 
 
-def match_lists(proposal: Proposal, made: Made) -> tuple[list[str], list[bytes]]:
-    """Return the lists of matches that `made` goes into, and what it adds to each."""
-    found = [
-        (key("m", player), msgspec.json.encode(entry))
-        for player, entry in zip(proposal.players, entries(proposal, made), strict=True)
-        if entry
-    ]
-    return [name for name, _ in found], [row for _, row in found]
+def listing(match: Listed, *, overwrites: bool = False) -> tuple[list[str], list[Any]]:
+    """Return the keys and the arguments that matchmaking.lua's `list` takes for `match`."""
+    live = [key("l", name.partition(":")[2]) for name in match.live_lists]
+    own = [key(kind, player) for player in match.keepers for kind in "mfe"]
+    closed = match.ended.closed_ms if match.ended else ""
+    row = msgspec.json.encode(match)
+    arguments = [match.match_id, match.created_ms, closed, row, len(live), int(overwrites)]
+    return [key("k", match.match_id), *live, *own], arguments
 
 
-def table_of(row: Any) -> Table:
-    """Return the table in a `b` hash."""
-    fields = dict(zip(row[::2], row[1::2], strict=True)) if isinstance(row, list) else row
-    table = msgspec.json.decode(fields[b"body"], type=Table)
-    rows = [fields[f"guest:{seat}".encode()] for seat in range(int(fields[b"taken"]))]
-    guests = tuple(msgspec.json.decode(guest, type=Entrant) for guest in rows)
-    made = msgspec.json.decode(fields[b"made"], type=Made) if b"made" in fields else None
-    return msgspec.structs.replace(table, guests=guests, made=made)
+def table_of(body: bytes | None) -> Table | None:
+    """Return the table in the body of a `b` hash, or None if there is none."""
+    return _decode_table(body) if body else None
 
 
 def _ticket(body: bytes, state: bytes, refusals: bytes | None, retry: bytes | None, assignment: bytes | None) -> Ticket:

@@ -1,4 +1,4 @@
-"""Creating matches at the rules service of any game."""
+"""Creating matches at the rules service of any game, and asking it how one stands."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Mapping
 from promontory.api.match.v1 import match_pb2
 from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
+from promontory.codec.times import ms_of
+from promontory.games.registry import UnknownGameError, entry_by_code
 from promontory.matchmaking.domain import Made, Place, Proposal
-from promontory.matchmaking.ports import CreationRefused
+from promontory.matchmaking.listing import Ended, Listed
+from promontory.matchmaking.ports import CreationRefused, Played
+from promontory.matchmaking.terms import Terms
+from promontory.matchmaking.terms_messages import span, time_control_message, time_control_of
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.peers import Peer, peer_errors
 
 _FINAL = ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
+_NO_SUCH_MATCH = ("NOT_FOUND", "INVALID_ARGUMENT")
 _ANOTHER_REPLICA_MAY = ("RULES_VERSION_UNKNOWN", "LOG_CORRUPT")
 
 
@@ -27,13 +33,30 @@ class RulesClient:
     async def create_match(self, proposal: Proposal) -> Made:
         """Return the match of `proposal`, created now or earlier; see `Rules.create_match`."""
         peer, game = self._peer(proposal.game), codec(proposal.game)
-        request = game.messages.CreateMatchRequest(request_id=proposal.id, setup=_setup(proposal))
+        request = game.messages.CreateMatchRequest(request_id=proposal.request_id, setup=_setup(proposal))
         try:
             with peer_errors(f"rules.{proposal.game}"):
                 response = await self._stubs[proposal.game].CreateMatch(request, **peer.call())
         except Refusal as refusal:
             raise _final(refusal) or refusal from refusal
-        return Made(game.service.full_name, response.match.match_id, clock.now_ms())
+        created_ms = response.match.create_time.ToMilliseconds() or clock.now_ms()
+        return Made(game.service.full_name, response.match.match_id, created_ms)
+
+    async def find_match(self, match_id: str) -> Played | None:
+        """Return a match as it now is, or None if there is none; see `Rules.find_match`."""
+        try:
+            game = entry_by_code(match_id.partition("-")[0]).name
+        except UnknownGameError:
+            return None
+        peer, request = self._peer(game), codec(game).messages.GetMatchRequest(match_id=match_id)
+        try:
+            with peer_errors(f"rules.{game}"):
+                response = await self._stubs[game].GetMatch(request, **peer.call())
+        except Refusal as refusal:
+            if refusal.metadata.get("code") in _NO_SUCH_MATCH:
+                return None
+            raise
+        return played(response.match)
 
     def _peer(self, game: str) -> Peer:
         if game not in self._peers:
@@ -51,13 +74,54 @@ def _final(refusal: Refusal) -> CreationRefused | None:
     return CreationRefused(code, reason) if code in _FINAL and reason not in _ANOTHER_REPLICA_MAY else None
 
 
+def played(match: match_pb2.Match) -> Played:
+    """Return what a rules service's message says of a match."""
+    return Played(
+        listed=Listed(
+            match_id=match.match_id,
+            game=match.game,
+            players=tuple(seat.player_id for seat in match.seats),
+            policies=tuple(seat.bot_policy for seat in match.seats),
+            created_ms=match.create_time.ToMilliseconds(),
+            pool=match.pool,
+            rated=match.rated,
+            stand_in=match.stand_in_policy,
+            spectator_delay=match.spectator_delay,
+            ended=ended(match.outcome, match.update_time.ToMilliseconds()) if match.HasField("outcome") else None,
+        ),
+        variant=match.variant,
+        terms=Terms(
+            time_control=time_control_of(match.time_control),
+            stand_in=match.stand_in_policy,
+            abandon_after_seconds=ms_of(match.abandon_after) / 1000 if match.HasField("abandon_after") else None,
+            spectator_delay=match.spectator_delay,
+        ),
+    )
+
+
+def ended(outcome: match_pb2.Outcome, closed_ms: int) -> Ended:
+    """Return how a match ended that was closed at `closed_ms`."""
+    placements = sorted(outcome.placements, key=lambda placement: placement.seat)
+    return Ended(
+        reason=match_pb2.CloseReason.Name(outcome.reason).removeprefix("CLOSE_REASON_").lower(),
+        closed_ms=closed_ms,
+        places=tuple(placement.place for placement in placements),
+        scores=tuple(placement.score for placement in placements),
+    )
+
+
 def _setup(proposal: Proposal) -> match_pb2.MatchSetup:
+    terms = proposal.terms
     return match_pb2.MatchSetup(
         seats=[_seat(place) for place in proposal.places],
         pool=proposal.pool,
         rated=proposal.rated,
         draw_start=proposal.draw_start,
         variant=proposal.variant,
+        time_control=time_control_message(terms.time_control),
+        stand_in_policy=terms.stand_in,
+        abandon_after=None if terms.abandon_after_seconds is None else span(terms.abandon_after_seconds),
+        spectator_delay=terms.spectator_delay,
     )
 
 

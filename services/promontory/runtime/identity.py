@@ -42,6 +42,7 @@ class Scope(StrEnum):
     CREATE_MATCH = "match:create"
     PLAY_AUTOMATICALLY = "match:automatic"
     TALLY_MATCH = "match:tally"
+    LIST_MATCH = "match:list"
     ENTER_HOUSE_BOT = "pool:house"
     PLAY_FOR_THE_HOUSE = "house:play"
     FORGET_PLAYER = "player:forget"

@@ -19,6 +19,7 @@ class Limit(StrEnum):
     COMMANDS = "max_commands_per_second"
     CREATIONS = "max_creations_per_minute"
     TICKETS = "max_open_tickets"
+    TABLES = "max_open_tables"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,10 +84,13 @@ class MatchmakingSettings(ServerSettings):
     rules_targets: str = ""
     scoring_target: str = "127.0.0.1:7402"
     max_open_tickets: Count = 5
+    max_open_tables: Count = 10
     max_creations_per_minute: Count = 120
     matching_interval_seconds: Seconds = 0.25
     proposal_lease_seconds: Seconds = 5
     ticket_retention_seconds: Seconds = 3600
+    table_life_seconds: Seconds = 3600
+    rematch_life_seconds: Seconds = 600
 
 
 @dataclass(frozen=True, kw_only=True)

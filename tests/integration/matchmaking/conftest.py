@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from promontory.eventlog.functions import load_library
+from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.redis_server import Connections
 from promontory.matchmaking.redis_tickets import matchmaking_library
 from promontory.runtime.settings import MatchmakingSettings
@@ -29,7 +29,8 @@ async def peers(keys: Keys) -> AsyncIterator[Peers]:
 async def settings(valkey_url: str, redis_connections: Connections) -> MatchmakingSettings:
     """The settings of a replica on an empty server; everything happens soon."""
     await redis_connections.commands.flushdb()
-    await load_library(redis_connections.commands, matchmaking_library())
+    for library in (event_log_library(), matchmaking_library()):
+        await load_library(redis_connections.commands, library)
     return MatchmakingSettings(
         redis_url=valkey_url, matching_interval_seconds=0.05, proposal_lease_seconds=0.2, max_open_tickets=5
     )

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.matchmaking.domain import Window
 from promontory.runtime.errors import Kind, Refusal
@@ -206,38 +205,3 @@ async def test_pools_are_listed_with_who_waits(replica: Replica, keys: Keys) -> 
     response = await replica.tickets.ListPools(pb.ListPoolsRequest(), metadata=keys.as_player("ann"))
     assert [(found.pool, found.waiting) for found in response.pools] == [(POOL, 0), ("housed", 0), ("narrow", 1)]
     assert [found.HasField("house_bots_after") for found in response.pools] == [False, True, False]
-
-
-async def test_two_friends_meet_at_a_private_table_across_replicas(
-    replica: Replica, other_replica: Replica, keys: Keys
-) -> None:
-    ann, bob = keys.as_player("ann"), keys.as_player("bob")
-    request = lobby_pb.CreateTableRequest(request_id="one", game="transcontinental", seats=2)
-    table = (await replica.tables.CreateTable(request, metadata=ann)).table
-    joining = lobby_pb.JoinTableRequest(invite_code=table.invite_code)
-    joined = (await other_replica.tables.JoinTable(joining, metadata=bob)).table
-    found = (await replica.tables.GetTable(lobby_pb.GetTableRequest(table_id=table.table_id), metadata=ann)).table
-    listed = (await replica.tables.ListMatches(lobby_pb.ListMatchesRequest(), metadata=bob)).matches
-    assert found == joined
-    assert (found.match_id, found.service) == (f"tc-000-{table.table_id}", SERVICE)
-    assert [(entry.match_id, entry.seat, entry.pool) for entry in listed] == [(found.match_id, 1, "")]
-
-
-async def test_a_matcher_completes_a_full_table_that_nobody_asks_for(
-    replica: Replica, peers: Peers, keys: Keys
-) -> None:
-    ann, bob = keys.as_player("ann"), keys.as_player("bob")
-    request = lobby_pb.CreateTableRequest(request_id="one", game="transcontinental", seats=2)
-    table = (await replica.tables.CreateTable(request, metadata=ann)).table
-    peers.rules.fault = Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", "down")
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await replica.tables.JoinTable(lobby_pb.JoinTableRequest(invite_code=table.invite_code), metadata=bob)
-    assert reason_of(refused.value) == "PEER_UNAVAILABLE"
-    peers.rules.fault = None
-    listed = await eventually(lambda: _listed(replica, ann))
-    assert [entry.match_id for entry in listed] == [f"tc-000-{table.table_id}"]
-
-
-async def _listed(replica: Replica, metadata: tuple[tuple[str, str], ...]) -> list[lobby_pb.MatchEntry]:
-    response = await replica.tables.ListMatches(lobby_pb.ListMatchesRequest(), metadata=metadata)
-    return list(response.matches)

@@ -1,41 +1,52 @@
-"""What players can do with private tables, and their lists of matches."""
+"""What players can do with private tables."""
 
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from promontory.games.registry import GAMES
-from promontory.matchmaking.creation import Creation
-from promontory.matchmaking.lobby import CODE_LETTERS, Lobby, TableWish
-from promontory.matchmaking.memory import Memory, MemoryTables, MemoryTickets
-from promontory.matchmaking.messages import table_message
-from promontory.runtime.clock import now_ms
+from promontory.matchmaking.lobby import CODE_LETTERS, End, EndReason, TableWish
+from promontory.matchmaking.lobby_messages import table_message
+from promontory.matchmaking.ports import CreationRefused
+from promontory.matchmaking.seating import TableLimits
+from promontory.matchmaking.table import CloseReason, Readiness, Table, TableState
+from promontory.matchmaking.terms import ClockKind, Terms, TimeControl
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
-from tests.support.matchmaking import FOREVER_SECONDS, RulesStandIn
+from tests.support.halls import ANN, BOB, CEM, DEE, HASTY, TRIO, WISH, Hall
+from tests.support.matchmaking import guest
 
-ANN, BOB, CEM = (Caller(name, frozenset({"match:play"})) for name in ("ann", "bob", "cem"))
-WISH = TableWish(request_id="one", game="transcontinental", seats=2, entropy=b"mine")
-
-
-@pytest.fixture
-def rules() -> RulesStandIn:
-    return RulesStandIn()
+CLOCK = TimeControl(kind=ClockKind.INCREMENT, base_seconds=300, increment_seconds=5)
+TERMS = Terms(time_control=CLOCK, stand_in="greedy", abandon_after_seconds=60, spectator_delay=4)
 
 
 @pytest.fixture
-def lobby(rules: RulesStandIn) -> Lobby:
-    memory = Memory(now_ms)
-    tables = MemoryTables(memory)
-    creation = Creation(rules, tickets=MemoryTickets(memory), tables=tables)
-    games = {entry.name: entry.load() for entry in GAMES}
-    return Lobby(tables, creation, games=games, lease_seconds=FOREVER_SECONDS)
+def hall() -> Hall:
+    return Hall()
 
 
-async def test_a_table_has_an_invite_code_and_its_host_in_seat_0(lobby: Lobby) -> None:
-    table = await lobby.create(ANN, WISH)
-    assert [guest.player for guest in table.guests] == ["ann"]
+async def refused(awaitable: Awaitable[object]) -> Refusal:
+    """Return the refusal that something ends with."""
+    with pytest.raises(Refusal) as caught:
+        await awaitable
+    return caught.value
+
+
+def readiness(table: Table) -> list[Readiness | None]:
+    return [each and each.readiness for each in table.guests]
+
+
+# Opening
+
+
+async def test_a_table_has_an_invite_code_and_its_host_in_seat_0(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    assert (table.players, table.host, table.guests[1]) == (("ann",), "ann", None)
     assert len(table.invite_code) == 8
     assert set(table.invite_code) <= set(CODE_LETTERS)
 
@@ -44,149 +55,365 @@ def test_no_letter_of_an_invite_code_looks_like_another() -> None:
     assert not set("01IO") & set(CODE_LETTERS)
 
 
-async def test_opening_a_table_twice_gives_the_same_table(lobby: Lobby) -> None:
-    assert await lobby.create(ANN, WISH) == await lobby.create(ANN, WISH)
+async def test_opening_a_table_twice_gives_the_same_table(hall: Hall) -> None:
+    assert await hall.lobby.create(ANN, WISH) == await hall.lobby.create(ANN, WISH)
 
 
 @pytest.mark.parametrize(
-    ("caller", "wish", "reason"),
+    ("wish", "field"),
     [
-        (Caller("ann", frozenset()), WISH, "SCOPE_MISSING"),
-        (ANN, TableWish(request_id="one", game="chess", seats=2), "BAD_REQUEST"),
-        (ANN, TableWish(request_id="one", game="transcontinental", seats=3), "BAD_REQUEST"),
-        (ANN, TableWish(request_id="one", game="transcontinental", seats=2, variant="chess"), "BAD_REQUEST"),
-        (ANN, TableWish(request_id="one", game="transcontinental", seats=2, entropy=bytes(33)), "BAD_REQUEST"),
-        (ANN, TableWish(request_id="", game="transcontinental", seats=2), "BAD_REQUEST"),
+        (replace(WISH, game="chess"), "game"),
+        (replace(WISH, seats=3), "seats"),
+        (replace(WISH, variant="chess"), "variant"),
+        (replace(WISH, entropy=bytes(33)), "client_entropy"),
+        (replace(WISH, request_id=""), "request_id"),
+        (replace(WISH, house_bots=((0, "greedy"),)), "house_bots[0].seat"),
+        (replace(WISH, house_bots=((2, "greedy"),)), "house_bots[0].seat"),
+        (replace(TRIO, house_bots=((1, "greedy"), (1, "random"))), "house_bots[1].seat"),
+        (replace(WISH, house_bots=((1, "genius"),)), "house_bots[0].policy"),
+        (replace(WISH, terms=replace(TERMS, stand_in="genius")), "stand_in"),
+        (replace(WISH, terms=replace(TERMS, time_control=replace(CLOCK, base_seconds=0))), "time_control.base_seconds"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_a_table_that_cannot_be_is_refused(lobby: Lobby, caller: Caller, wish: TableWish, reason: str) -> None:
-    with pytest.raises(Refusal) as refused:
-        await lobby.create(caller, wish)
-    assert refused.value.reason == reason
+async def test_a_table_that_cannot_be_is_refused(hall: Hall, wish: TableWish, field: str) -> None:
+    refusal = await refused(hall.lobby.create(ANN, wish))
+    assert (refusal.reason, refusal.metadata["field"]) == ("BAD_REQUEST", field)
+
+
+async def test_a_request_id_with_another_table_is_refused(hall: Hall) -> None:
+    await hall.lobby.create(ANN, WISH)
+    assert (await refused(hall.lobby.create(ANN, TRIO))).reason == "REQUEST_ID_REUSED"
 
 
 @pytest.mark.parametrize("variant", ["", "standard"], ids=["unnamed", "by name"])
-async def test_guests_are_told_the_variant_and_the_match_gets_it(
-    lobby: Lobby, rules: RulesStandIn, variant: str
-) -> None:
-    """[CreateTable] Which one is usual depends on the data, so that the rules service says it of the match."""
-    opened = await lobby.create(ANN, replace(WISH, variant=variant))
-    joined = await lobby.join(BOB, opened.invite_code, b"")
-    [proposal] = rules.matches.values()
-    assert [table_message(table).variant for table in (opened, joined)] == [variant] * 2
-    assert proposal.variant == variant
+async def test_guests_are_told_the_options_and_the_match_gets_them(hall: Hall, variant: str) -> None:
+    """[CreateTable] Which variant is usual depends on the data, so that the rules service says it of the match."""
+    opened = await hall.lobby.create(ANN, replace(WISH, variant=variant, draw_start=True, terms=TERMS))
+    shown = table_message(await hall.join(BOB, opened), "bob")
+    [proposal] = hall.rules.matches.values()
+    assert (shown.variant, shown.draw_start, shown.stand_in_policy, shown.spectator_delay) == (
+        variant,
+        True,
+        "greedy",
+        4,
+    )
+    assert (shown.time_control.base.seconds, shown.abandon_after.seconds) == (300, 60)
+    assert (proposal.variant, proposal.draw_start, proposal.terms) == (variant, True, TERMS)
 
 
-async def test_a_request_id_with_another_table_is_refused(lobby: Lobby) -> None:
-    await lobby.create(ANN, WISH)
-    with pytest.raises(Refusal) as refused:
-        await lobby.create(ANN, TableWish(request_id="one", game="pacific", seats=4))
-    assert refused.value.reason == "REQUEST_ID_REUSED"
+async def test_a_player_sits_at_a_limited_number_of_tables() -> None:
+    """[MAX_OPEN_TABLES] Leaving one makes room."""
+    hall = Hall(TableLimits(most_open=1))
+    first = await hall.lobby.create(ANN, WISH)
+    other = await hall.lobby.create(BOB, TRIO)
+    refusals = [await refused(hall.lobby.create(ANN, replace(WISH, request_id="two")))]
+    refusals.append(await refused(hall.join(ANN, other)))
+    assert [each.reason for each in refusals] == ["LIMIT_REACHED"] * 2
+    await hall.lobby.leave(ANN, first.id, request_id="bye")
+    assert (await hall.join(ANN, other)).players == ("bob", "ann")
 
 
-async def test_the_last_guest_starts_the_match(lobby: Lobby, rules: RulesStandIn) -> None:
+# Joining and starting
+
+
+async def test_the_last_guest_starts_the_match(hall: Hall) -> None:
     """[fairness 2.3] Joining brings the seat's entropy."""
-    code = (await lobby.create(ANN, WISH)).invite_code
-    table = await lobby.join(BOB, code, b"yours")
-    [proposal] = rules.matches.values()
+    table = await hall.join(BOB, await hall.lobby.create(ANN, WISH), entropy=b"yours")
+    [proposal] = hall.rules.matches.values()
+    assert table.state is TableState.STARTED
     assert table.made is not None
-    assert [(place.entrant.player, place.entrant.entropy) for place in proposal.places] == [
-        ("ann", b"mine"),
-        ("bob", b"yours"),
+    entrants = [place.entrant for place in proposal.places]
+    assert [(each.player, each.entropy) for each in entrants] == [("ann", b"mine"), ("bob", b"yours")]
+    assert (proposal.pool, proposal.rated, proposal.terms) == ("", False, Terms())
+
+
+async def test_a_table_waits_until_it_is_full(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    assert (await hall.join(BOB, table)).made is None
+    assert (await hall.join(CEM, table)).made is not None
+    assert hall.rules.calls == 1
+
+
+async def test_an_invite_code_may_be_typed_in_small_letters(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    assert await hall.join(BOB, replace(table, invite_code=f" {table.invite_code.lower()} "))
+
+
+async def test_joining_again_gives_the_same_match(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    assert await hall.join(BOB, table) == await hall.join(BOB, table)
+    assert len(hall.rules.matches) == 1
+
+
+async def test_the_host_joining_takes_no_second_seat(hall: Hall) -> None:
+    assert not (await hall.join(ANN, await hall.lobby.create(ANN, WISH))).is_full
+
+
+async def test_a_full_table_takes_nobody(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(WISH, readiness=Readiness.NOT_READY))
+    await hall.join(BOB, table)
+    assert (await refused(hall.join(CEM, table))).reason == "TABLE_FULL"
+
+
+async def test_a_table_that_has_started_takes_nobody(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    await hall.join(BOB, table)
+    refusal = await refused(hall.join(CEM, table))
+    assert (refusal.reason, refusal.metadata["state"]) == ("TABLE_CLOSED", "started")
+
+
+@pytest.mark.parametrize("code", ["WRONGONE", ""])
+async def test_a_wrong_code_finds_no_table(hall: Hall, code: str) -> None:
+    await hall.lobby.create(ANN, WISH)
+    assert (await refused(hall.lobby.join(BOB, code, guest("bob")))).reason == "TABLE_NOT_FOUND"
+
+
+async def test_of_many_guests_at_once_as_many_sit_as_there_are_seats(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    callers = [Caller(f"p{n}", frozenset({"match:play"})) for n in range(10)]
+    results = await asyncio.gather(*(hall.join(each, table) for each in callers), return_exceptions=True)
+    assert [type(result).__name__ for result in results].count("Table") == 2
+    assert len(hall.rules.matches) == 1
+
+
+async def test_house_bots_take_their_seats_and_are_ready(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, house_bots=((1, "random"),)))
+    joined = await hall.join(BOB, table)
+    [proposal] = hall.rules.matches.values()
+    assert joined.made is not None
+    assert [(place.entrant.player, place.entrant.policy) for place in proposal.places] == [
+        ("ann", ""),
+        ("house-random-1", "random"),
+        ("bob", ""),
     ]
-    assert (proposal.pool, proposal.rated) == ("", False)
 
 
-async def test_a_table_waits_until_it_is_full(lobby: Lobby, rules: RulesStandIn) -> None:
-    code = (await lobby.create(ANN, TableWish(request_id="one", game="pacific", seats=3))).invite_code
-    assert (await lobby.join(BOB, code, b"")).made is None
-    assert (await lobby.join(CEM, code, b"")).made is not None
-    assert rules.calls == 1
+async def test_a_ready_host_alone_with_house_bots_starts_at_once(hall: Hall) -> None:
+    assert (await hall.lobby.create(ANN, replace(WISH, house_bots=((1, "greedy"),)))).made is not None
 
 
-async def test_an_invite_code_may_be_typed_in_small_letters(lobby: Lobby) -> None:
-    code = (await lobby.create(ANN, WISH)).invite_code
-    assert (await lobby.join(BOB, f" {code.lower()} ", b"")).made is not None
+async def test_nobody_sits_down_under_a_house_bot_s_name(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, house_bots=((1, "greedy"),)))
+    impostor = Caller("house-greedy-1", frozenset({"match:play"}))
+    assert (await refused(hall.join(impostor, table))).reason == "NOT_YOURS"
 
 
-async def test_joining_again_gives_the_same_match(lobby: Lobby, rules: RulesStandIn) -> None:
-    code = (await lobby.create(ANN, WISH)).invite_code
-    assert await lobby.join(BOB, code, b"") == await lobby.join(BOB, code, b"")
-    assert len(rules.matches) == 1
+# Being ready
 
 
-async def test_the_host_joining_takes_no_second_seat(lobby: Lobby) -> None:
-    code = (await lobby.create(ANN, WISH)).invite_code
-    assert not (await lobby.join(ANN, code, b"")).is_full
+async def test_no_match_starts_before_everybody_is_ready(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(WISH, readiness=Readiness.NOT_READY))
+    await hall.join(BOB, table, Readiness.READY)
+    assert hall.rules.calls == 0
+    started = await hall.lobby.set_ready(ANN, table.id, Readiness.READY, request_id="r")
+    assert started.made is not None
 
 
-async def test_a_full_table_takes_nobody(lobby: Lobby) -> None:
-    code = (await lobby.create(ANN, WISH)).invite_code
-    await lobby.join(BOB, code, b"")
-    with pytest.raises(Refusal) as refused:
-        await lobby.join(CEM, code, b"")
-    assert refused.value.reason == "TABLE_CLOSED"
+async def test_readiness_lapses_when_somebody_comes_or_goes(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, readiness=Readiness.READY))
+    assert readiness(await hall.join(BOB, table, Readiness.READY)) == [Readiness.NOT_READY, Readiness.READY, None]
+    await hall.lobby.set_ready(ANN, table.id, HASTY, request_id="r")
+    await hall.join(CEM, table, Readiness.NOT_READY)
+    left = await hall.lobby.leave(CEM, table.id, request_id="bye")
+    assert readiness(left) == [HASTY, Readiness.NOT_READY, None]
 
 
-async def test_a_wrong_code_finds_no_table(lobby: Lobby) -> None:
-    with pytest.raises(Refusal) as refused:
-        await lobby.join(BOB, "WRONGONE", b"")
-    assert refused.value.reason == "TABLE_NOT_FOUND"
+async def test_readiness_can_be_taken_back(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    await hall.lobby.set_ready(ANN, table.id, Readiness.NOT_READY, request_id="r")
+    assert (await hall.join(BOB, table)).state is TableState.OPEN
 
 
-async def test_only_guests_see_a_table(lobby: Lobby) -> None:
-    table = await lobby.create(ANN, WISH)
-    assert await lobby.find(ANN, table.id) == table
-    with pytest.raises(Refusal) as refused:
-        await lobby.find(BOB, table.id)
-    assert refused.value.reason == "NOT_YOURS"
+async def test_a_host_who_wants_to_starts_the_table(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(WISH, start_when_ready=False))
+    assert (await hall.join(BOB, table)).state is TableState.OPEN
+    assert (await refused(hall.lobby.start(BOB, table.id, request_id="s"))).reason == "NOT_HOST"
+    assert (await hall.lobby.start(ANN, table.id, request_id="s")).made is not None
 
 
-async def test_asking_for_a_full_table_completes_what_joining_could_not(lobby: Lobby, rules: RulesStandIn) -> None:
-    table = await lobby.create(ANN, WISH)
-    rules.fault = Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", "down")
-    with pytest.raises(Refusal, match="down"):
-        await lobby.join(BOB, table.invite_code, b"")
-    rules.fault = None
-    found = await lobby.find(ANN, table.id)
-    assert found.made is not None
-    assert await lobby.find(BOB, table.id) == found
+async def test_a_table_that_is_not_ready_does_not_start(hall: Hall) -> None:
+    """[TABLE_NOT_READY] It says what is missing."""
+    table = await hall.lobby.create(ANN, replace(WISH, start_when_ready=False))
+    alone = await refused(hall.lobby.start(ANN, table.id, request_id="s"))
+    await hall.join(BOB, table, Readiness.NOT_READY)
+    unready = await refused(hall.lobby.start(ANN, table.id, request_id="s"))
+    assert [each.reason for each in (alone, unready)] == ["TABLE_NOT_READY"] * 2
+    assert [(each.metadata["freeSeats"], each.metadata["notReady"]) for each in (alone, unready)] == [
+        (1, ""),
+        (0, "bob"),
+    ]
 
 
-async def play(lobby: Lobby, count: int) -> None:
-    for number in range(count):
-        wish = TableWish(request_id=f"{number}", game="transcontinental", seats=2)
-        await lobby.join(BOB, (await lobby.create(ANN, wish)).invite_code, b"")
+# Leaving, sending away, closing
 
 
-async def test_matches_are_listed_newest_first_in_pages(lobby: Lobby) -> None:
-    await play(lobby, 5)
-    first, token = await lobby.matches(BOB, page_size=3, page_token="")
-    second, end = await lobby.matches(BOB, page_size=3, page_token=token)
-    assert (len(first), len(second), end) == (3, 2, "")
-    assert len({entry.match_id for entry in (*first, *second)}) == 5
+async def test_a_seat_that_was_left_is_the_next_to_be_taken(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, readiness=Readiness.NOT_READY))
+    await hall.join(BOB, table)
+    await hall.join(CEM, table)
+    await hall.lobby.leave(BOB, table.id, request_id="bye")
+    assert (await hall.join(DEE, table)).players == ("ann", "dee", "cem")
+
+
+async def test_a_host_who_leaves_is_followed_by_the_lowest_seat(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table)
+    assert (await hall.lobby.leave(ANN, table.id, request_id="bye")).host == "bob"
+
+
+async def test_the_last_player_to_leave_closes_the_table(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, house_bots=((1, "greedy"),)))
+    left = await hall.lobby.leave(ANN, table.id, request_id="bye")
+    assert (left.state, left.close_reason) == (TableState.CLOSED, CloseReason.EMPTY)
+
+
+async def test_who_is_sent_away_does_not_come_back(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table)
+    assert (await refused(hall.lobby.kick(BOB, table.id, "ann", request_id="k"))).reason == "NOT_HOST"
+    assert (await hall.lobby.kick(ANN, table.id, "bob", request_id="k")).players == ("ann",)
+    assert (await refused(hall.join(BOB, table))).reason == "TABLE_BARRED"
+    assert (await refused(hall.lobby.kick(ANN, table.id, "dee", request_id="k2"))).reason == "GUEST_NOT_FOUND"
+
+
+async def test_a_host_closes_the_table(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table)
+    assert (await refused(hall.lobby.close(BOB, table.id, request_id="c"))).reason == "NOT_HOST"
+    closed = await hall.lobby.close(ANN, table.id, request_id="c")
+    assert (closed.state, closed.close_reason) == (TableState.CLOSED, CloseReason.HOST_CLOSED)
+    refusal = await refused(hall.join(CEM, table))
+    assert (refusal.reason, refusal.metadata["closeReason"]) == ("TABLE_CLOSED", "host_closed")
+
+
+async def test_a_table_without_changes_is_closed_after_a_while() -> None:
+    hall = Hall(TableLimits(life_seconds=0))
+    first = await hall.lobby.create(ANN, WISH)
+    assert list(await hall.lobby.tables(ANN)) == []
+    assert (await hall.lobby.find(ANN, first.id)).close_reason is CloseReason.EXPIRED
+    second = await hall.lobby.create(BOB, WISH)
+    await hall.seating.expire()
+    found = await hall.tables.find(second.id)
+    assert found is not None
+    assert found.close_reason is CloseReason.EXPIRED
+
+
+# Repeating
+
+
+Step = Callable[[Hall, Table, str], Awaitable[Table]]
 
 
 @pytest.mark.parametrize(
-    ("size", "token", "reason"),
+    "step",
     [
-        (101, "", "BAD_REQUEST"),
-        (-1, "", "BAD_REQUEST"),
-        (1, "x", "PAGE_TOKEN_INVALID"),
-        (1, "9" * 20, "PAGE_TOKEN_INVALID"),
-        (1, "9-0123456789abcdef", "PAGE_TOKEN_INVALID"),
+        lambda hall, table, request_id: hall.lobby.leave(BOB, table.id, request_id=request_id),
+        lambda hall, table, request_id: hall.lobby.set_ready(BOB, table.id, HASTY, request_id=request_id),
+        lambda hall, table, request_id: hall.lobby.kick(ANN, table.id, "bob", request_id=request_id),
+        lambda hall, table, request_id: hall.lobby.close(ANN, table.id, request_id=request_id),
+        lambda hall, table, request_id: hall.join(CEM, table, request_id=request_id),
+    ],
+    ids=["leave", "ready", "kick", "close", "join"],
+)
+async def test_every_change_may_be_repeated(hall: Hall, step: Step) -> None:
+    table = await hall.lobby.create(ANN, replace(TRIO, readiness=Readiness.NOT_READY))
+    await hall.join(BOB, table, Readiness.NOT_READY)
+    assert await step(hall, table, "again") == await step(hall, table, "again")
+
+
+async def test_a_join_that_is_repeated_after_leaving_takes_no_seat(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table, request_id="in")
+    await hall.lobby.leave(BOB, table.id, request_id="out")
+    assert (await hall.join(BOB, table, request_id="in")).players == ("ann",)
+
+
+async def test_a_request_id_with_other_content_is_refused(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.lobby.set_ready(ANN, table.id, Readiness.NOT_READY, request_id="r")
+    refusal = await refused(hall.lobby.set_ready(ANN, table.id, Readiness.READY, request_id="r"))
+    assert refusal.reason == "REQUEST_ID_REUSED"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda hall, caller: hall.lobby.create(caller, WISH),
+        lambda hall, caller: hall.lobby.join(caller, "WRONGONE", guest("ann")),
+        lambda hall, caller: hall.lobby.leave(caller, "tb-x", request_id="x"),
+        lambda hall, caller: hall.rematches.request(caller, "tc-000-x", b"", request_id="x"),
     ],
 )
-async def test_a_malformed_page_is_refused(lobby: Lobby, size: int, token: str, reason: str) -> None:
-    with pytest.raises(Refusal) as refused:
-        await lobby.matches(BOB, page_size=size, page_token=token)
-    assert refused.value.reason == reason
+async def test_tables_need_the_scope_to_play(hall: Hall, call: Callable[..., Awaitable[Any]]) -> None:
+    assert (await refused(call(hall, Caller("ann", frozenset())))).reason == "SCOPE_MISSING"
 
 
-async def test_a_page_token_of_another_players_list_is_refused(lobby: Lobby) -> None:
-    """[PAGE_TOKEN_INVALID] Lists of different players are different lists."""
-    await play(lobby, 2)
-    _, token = await lobby.matches(ANN, page_size=1, page_token="")
-    with pytest.raises(Refusal) as refused:
-        await lobby.matches(BOB, page_size=1, page_token=token)
-    assert refused.value.reason == "PAGE_TOKEN_INVALID"
+# Looking
+
+
+async def test_only_guests_see_a_table(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    assert await hall.lobby.find(ANN, table.id) == table
+    assert (await refused(hall.lobby.find(BOB, table.id))).reason == "NOT_YOURS"
+    assert list(await hall.lobby.tables(BOB)) == []
+
+
+async def test_asking_for_a_starting_table_completes_what_joining_could_not(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    hall.rules.fault = Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", "down")
+    assert (await refused(hall.join(BOB, table))).reason == "PEER_UNAVAILABLE"
+    hall.rules.fault = None
+    found = await hall.lobby.find(ANN, table.id)
+    assert found.made is not None
+    assert await hall.lobby.find(BOB, table.id) == found
+
+
+async def test_a_table_whose_match_is_refused_for_good_is_closed(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, WISH)
+    hall.rules.fault = CreationRefused("INVALID_ARGUMENT", "BAD_REQUEST")
+    joined = await hall.join(BOB, table)
+    assert (joined.state, joined.close_reason) == (TableState.CLOSED, CloseReason.MATCH_REFUSED)
+
+
+async def told(hall: Hall, caller: Caller, table: Table, steps: Sequence[Callable[[], Awaitable[object]]]) -> list[Any]:
+    """Return what a watcher is told, who sees each of `steps` before the next is made."""
+    following, found = hall.follow(), []
+    try:
+        async with aclosing(hall.lobby.watch(caller, table.id)) as watched, asyncio.timeout(10):  # type: ignore[type-var]
+            found.append(await anext(watched))
+            for step in steps:
+                await step()
+                found.append(await anext(watched))
+            found += [each async for each in watched]
+    finally:
+        following.cancel()
+    return found
+
+
+async def test_a_watcher_sees_guests_come_and_the_match_begin(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    *tables, end = await told(hall, ANN, table, [lambda: hall.join(BOB, table), lambda: hall.join(CEM, table)])
+    assert tables[0] == table
+    assert tables[1].players == ("ann", "bob")
+    assert tables[-1].state is TableState.STARTED
+    assert end == End(EndReason.STARTED, tables[-1].revision)
+
+
+async def test_a_watcher_who_is_sent_away_is_told_so(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table)
+    *_, end = await told(hall, BOB, table, [lambda: hall.lobby.kick(ANN, table.id, "bob", request_id="k")])
+    assert end.reason is EndReason.LEFT
+
+
+async def test_watching_ends_with_the_table(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    *_, end = await told(hall, ANN, table, [lambda: hall.lobby.close(ANN, table.id, request_id="c")])
+    assert end.reason is EndReason.CLOSED
+
+
+async def test_a_server_that_stops_ends_the_watching(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    *_, end = await told(hall, ANN, table, [hall.changes.close])
+    assert end == End(EndReason.SERVER_DRAINING, table.revision)

@@ -12,7 +12,8 @@ from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.matcher import Matcher, Pace
-from promontory.matchmaking.memory import Memory, MemoryTables, MemoryTickets
+from promontory.matchmaking.memory import Memory, MemoryTickets
+from promontory.matchmaking.memory_lobby import MemoryTables
 from promontory.matchmaking.ports import CreationRefused
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
@@ -54,7 +55,7 @@ class World(msgspec.Struct):
 
     def matcher(self, tickets: MemoryTickets | None = None, *, lease_seconds: float = 0.0) -> Matcher:
         tickets = tickets or self.tickets()
-        creation = Creation(self.rules, tickets=tickets, tables=MemoryTables(self.memory))
+        creation = Creation(self.rules, tickets=tickets, tables=MemoryTables(self.memory, lease_seconds=1))
         pace = Pace(interval_seconds=0.01, lease_seconds=lease_seconds)
         return Matcher({POOL: pool()}, tickets, creation=creation, bots=lambda _: [], pace=pace)
 

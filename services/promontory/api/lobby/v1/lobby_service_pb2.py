@@ -22,36 +22,102 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/lobby/v1/lobby_service.proto\x12\x17promontory.api.lobby.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc4\x01\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x13\n\x0binvite_code\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05seats\x18\x04 \x01(\x05\x12\x12\n\nplayer_ids\x18\x05 \x03(\t\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07service\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\t \x01(\t\"\x9e\x01\n\nMatchEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x0c\n\x04seat\x18\x05 \x01(\x05\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x82\x01\n\x12\x43reateTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x0f\n\x07variant\x18\x06 \x01(\t\"D\n\x13\x43reateTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"?\n\x10JoinTableRequest\x12\x13\n\x0binvite_code\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x02 \x01(\x0c\"B\n\x11JoinTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"A\n\x10GetTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\";\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"d\n\x13ListMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xa7\x03\n\x0cLobbyService\x12h\n\x0b\x43reateTable\x12+.promontory.api.lobby.v1.CreateTableRequest\x1a,.promontory.api.lobby.v1.CreateTableResponse\x12\x62\n\tJoinTable\x12).promontory.api.lobby.v1.JoinTableRequest\x1a*.promontory.api.lobby.v1.JoinTableResponse\x12_\n\x08GetTable\x12(.promontory.api.lobby.v1.GetTableRequest\x1a).promontory.api.lobby.v1.GetTableResponse\x12h\n\x0bListMatches\x12+.promontory.api.lobby.v1.ListMatchesRequest\x1a,.promontory.api.lobby.v1.ListMatchesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/lobby/v1/lobby_service.proto\x12\x17promontory.api.lobby.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\"\xa8\x01\n\tTableSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x04 \x01(\t\x12\x35\n\treadiness\x18\x05 \x01(\x0e\x32\".promontory.api.lobby.v1.Readiness\"\xa8\x06\n\x05Table\x12\x10\n\x08table_id\x18\x01 \x01(\t\x12\x13\n\x0binvite_code\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05seats\x18\x04 \x01(\x05\x12\x12\n\nplayer_ids\x18\x05 \x03(\t\x12\x10\n\x08match_id\x18\x06 \x01(\t\x12\x0f\n\x07service\x18\x07 \x01(\t\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\t \x01(\t\x12\x32\n\x05state\x18\n \x01(\x0e\x32#.promontory.api.lobby.v1.TableState\x12?\n\x0c\x63lose_reason\x18\x0b \x01(\x0e\x32).promontory.api.lobby.v1.TableCloseReason\x12\x10\n\x08revision\x18\x0c \x01(\x03\x12\x0f\n\x07host_id\x18\r \x01(\t\x12\x32\n\x06places\x18\x0e \x03(\x0b\x32\".promontory.api.lobby.v1.TableSeat\x12\x18\n\x10start_when_ready\x18\x0f \x01(\x08\x12\x34\n\x0b\x65xpire_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x12\n\ndraw_start\x18\x11 \x01(\x08\x12?\n\x0ctime_control\x18\x12 \x01(\x0b\x32$.promontory.api.match.v1.TimeControlH\x01\x88\x01\x01\x12\x17\n\x0fstand_in_policy\x18\x13 \x01(\t\x12\x35\n\rabandon_after\x18\x14 \x01(\x0b\x32\x19.google.protobuf.DurationH\x02\x88\x01\x01\x12\x17\n\x0fspectator_delay\x18\x15 \x01(\x05\x12\x0c\n\x04pool\x18\x16 \x01(\t\x12\r\n\x05rated\x18\x17 \x01(\x08\x12\x12\n\nrematch_of\x18\x18 \x01(\t\x12\x16\n\tyour_seat\x18\x19 \x01(\x05H\x03\x88\x01\x01\x42\x0e\n\x0c_expire_timeB\x0f\n\r_time_controlB\x10\n\x0e_abandon_afterB\x0c\n\n_your_seat\"\x90\x03\n\nMatchEntry\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07service\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\x12\x11\n\x04seat\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05rated\x18\x08 \x01(\x08\x12\x32\n\x05state\x18\t \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x36\n\x07outcome\x18\n \x01(\x0b\x32 .promontory.api.match.v1.OutcomeH\x01\x88\x01\x01\x12\x33\n\nclose_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x02\x88\x01\x01\x12\x17\n\x0fspectator_delay\x18\x0c \x01(\x05\x42\x07\n\x05_seatB\n\n\x08_outcomeB\r\n\x0b_close_time\",\n\x0cHouseBotSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0e\n\x06policy\x18\x02 \x01(\t\"\xc8\x03\n\x12\x43reateTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x0f\n\x07variant\x18\x06 \x01(\t\x12\x35\n\treadiness\x18\x07 \x01(\x0e\x32\".promontory.api.lobby.v1.Readiness\x12\x1d\n\x10start_when_ready\x18\x08 \x01(\x08H\x00\x88\x01\x01\x12\x39\n\nhouse_bots\x18\t \x03(\x0b\x32%.promontory.api.lobby.v1.HouseBotSeat\x12:\n\x0ctime_control\x18\n \x01(\x0b\x32$.promontory.api.match.v1.TimeControl\x12\x17\n\x0fstand_in_policy\x18\x0b \x01(\t\x12\x30\n\rabandon_after\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fspectator_delay\x18\r \x01(\x05\x42\x13\n\x11_start_when_ready\"D\n\x13\x43reateTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"\x8a\x01\n\x10JoinTableRequest\x12\x13\n\x0binvite_code\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x02 \x01(\x0c\x12\x12\n\nrequest_id\x18\x03 \x01(\t\x12\x35\n\treadiness\x18\x04 \x01(\x0e\x32\".promontory.api.lobby.v1.Readiness\"B\n\x11JoinTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"9\n\x11LeaveTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\"C\n\x12LeaveTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"n\n\x0fSetReadyRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\x12\x35\n\treadiness\x18\x03 \x01(\x0e\x32\".promontory.api.lobby.v1.Readiness\"A\n\x10SetReadyResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"9\n\x11StartTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\"C\n\x12StartTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"K\n\x10KickGuestRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\x12\x11\n\tplayer_id\x18\x03 \x01(\t\"B\n\x11KickGuestResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"9\n\x11\x43loseTableRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08table_id\x18\x02 \x01(\t\"C\n\x12\x43loseTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"#\n\x0fGetTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"A\n\x10GetTableResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"%\n\x11WatchTableRequest\x12\x10\n\x08table_id\x18\x01 \x01(\t\"\xc3\x01\n\x12WatchTableResponse\x12/\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.TableH\x00\x12<\n\theartbeat\x18\x02 \x01(\x0b\x32\'.promontory.api.lobby.v1.TableHeartbeatH\x00\x12\x36\n\x03\x65nd\x18\x03 \x01(\x0b\x32\'.promontory.api.lobby.v1.TableStreamEndH\x00\x42\x06\n\x04kind\"S\n\x0eTableHeartbeat\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12/\n\x0bserver_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"t\n\x0eTableStreamEnd\x12=\n\x06reason\x18\x01 \x01(\x0e\x32-.promontory.api.lobby.v1.TableStreamEndReason\x12\x10\n\x08revision\x18\x02 \x01(\x03\x12\x11\n\tresumable\x18\x03 \x01(\x08\"\x13\n\x11ListTablesRequest\"D\n\x12ListTablesResponse\x12.\n\x06tables\x18\x01 \x03(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"U\n\x15RequestRematchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x03 \x01(\x0c\"G\n\x16RequestRematchResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"=\n\x15\x44\x65\x63lineRematchRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\"G\n\x16\x44\x65\x63lineRematchResponse\x12-\n\x05table\x18\x01 \x01(\x0b\x32\x1e.promontory.api.lobby.v1.Table\"\x8b\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x32\n\x05state\x18\x03 \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x0c\n\x04game\x18\x04 \x01(\t\x12\x0c\n\x04pool\x18\x05 \x01(\t\"d\n\x13ListMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"[\n\x16ListLiveMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04pool\x18\x04 \x01(\t\"h\n\x17ListLiveMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"p\n\x18ListPlayerMatchesRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x0c\n\x04game\x18\x04 \x01(\t\x12\x0c\n\x04pool\x18\x05 \x01(\t\"j\n\x19ListPlayerMatchesResponse\x12\x34\n\x07matches\x18\x01 \x03(\x0b\x32#.promontory.api.lobby.v1.MatchEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\",\n\x18RecordClosedMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\"-\n\x19RecordClosedMatchResponse\x12\x10\n\x08recorded\x18\x01 \x01(\x08*\x8a\x01\n\nTableState\x12\x1b\n\x17TABLE_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10TABLE_STATE_OPEN\x10\x01\x12\x18\n\x14TABLE_STATE_STARTING\x10\x02\x12\x17\n\x13TABLE_STATE_STARTED\x10\x03\x12\x16\n\x12TABLE_STATE_CLOSED\x10\x04*\xdf\x01\n\x10TableCloseReason\x12\"\n\x1eTABLE_CLOSE_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eTABLE_CLOSE_REASON_HOST_CLOSED\x10\x01\x12\x1c\n\x18TABLE_CLOSE_REASON_EMPTY\x10\x02\x12\x1e\n\x1aTABLE_CLOSE_REASON_EXPIRED\x10\x03\x12\x1f\n\x1bTABLE_CLOSE_REASON_DECLINED\x10\x04\x12$\n TABLE_CLOSE_REASON_MATCH_REFUSED\x10\x05*p\n\tReadiness\x12\x19\n\x15READINESS_UNSPECIFIED\x10\x00\x12\x17\n\x13READINESS_NOT_READY\x10\x01\x12\x13\n\x0fREADINESS_READY\x10\x02\x12\x1a\n\x16READINESS_ALWAYS_READY\x10\x03*\xd7\x01\n\x14TableStreamEndReason\x12\'\n#TABLE_STREAM_END_REASON_UNSPECIFIED\x10\x00\x12#\n\x1fTABLE_STREAM_END_REASON_STARTED\x10\x01\x12\"\n\x1eTABLE_STREAM_END_REASON_CLOSED\x10\x02\x12 \n\x1cTABLE_STREAM_END_REASON_LEFT\x10\x03\x12+\n\'TABLE_STREAM_END_REASON_SERVER_DRAINING\x10\x04\x32\xc5\r\n\x0cLobbyService\x12h\n\x0b\x43reateTable\x12+.promontory.api.lobby.v1.CreateTableRequest\x1a,.promontory.api.lobby.v1.CreateTableResponse\x12\x62\n\tJoinTable\x12).promontory.api.lobby.v1.JoinTableRequest\x1a*.promontory.api.lobby.v1.JoinTableResponse\x12\x65\n\nLeaveTable\x12*.promontory.api.lobby.v1.LeaveTableRequest\x1a+.promontory.api.lobby.v1.LeaveTableResponse\x12_\n\x08SetReady\x12(.promontory.api.lobby.v1.SetReadyRequest\x1a).promontory.api.lobby.v1.SetReadyResponse\x12\x65\n\nStartTable\x12*.promontory.api.lobby.v1.StartTableRequest\x1a+.promontory.api.lobby.v1.StartTableResponse\x12\x62\n\tKickGuest\x12).promontory.api.lobby.v1.KickGuestRequest\x1a*.promontory.api.lobby.v1.KickGuestResponse\x12\x65\n\nCloseTable\x12*.promontory.api.lobby.v1.CloseTableRequest\x1a+.promontory.api.lobby.v1.CloseTableResponse\x12_\n\x08GetTable\x12(.promontory.api.lobby.v1.GetTableRequest\x1a).promontory.api.lobby.v1.GetTableResponse\x12g\n\nWatchTable\x12*.promontory.api.lobby.v1.WatchTableRequest\x1a+.promontory.api.lobby.v1.WatchTableResponse0\x01\x12\x65\n\nListTables\x12*.promontory.api.lobby.v1.ListTablesRequest\x1a+.promontory.api.lobby.v1.ListTablesResponse\x12q\n\x0eRequestRematch\x12..promontory.api.lobby.v1.RequestRematchRequest\x1a/.promontory.api.lobby.v1.RequestRematchResponse\x12q\n\x0e\x44\x65\x63lineRematch\x12..promontory.api.lobby.v1.DeclineRematchRequest\x1a/.promontory.api.lobby.v1.DeclineRematchResponse\x12h\n\x0bListMatches\x12+.promontory.api.lobby.v1.ListMatchesRequest\x1a,.promontory.api.lobby.v1.ListMatchesResponse\x12t\n\x0fListLiveMatches\x12/.promontory.api.lobby.v1.ListLiveMatchesRequest\x1a\x30.promontory.api.lobby.v1.ListLiveMatchesResponse\x12z\n\x11ListPlayerMatches\x12\x31.promontory.api.lobby.v1.ListPlayerMatchesRequest\x1a\x32.promontory.api.lobby.v1.ListPlayerMatchesResponse\x12z\n\x11RecordClosedMatch\x12\x31.promontory.api.lobby.v1.RecordClosedMatchRequest\x1a\x32.promontory.api.lobby.v1.RecordClosedMatchResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.lobby.v1.lobby_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TABLE']._serialized_start=106
-  _globals['_TABLE']._serialized_end=302
-  _globals['_MATCHENTRY']._serialized_start=305
-  _globals['_MATCHENTRY']._serialized_end=463
-  _globals['_CREATETABLEREQUEST']._serialized_start=466
-  _globals['_CREATETABLEREQUEST']._serialized_end=596
-  _globals['_CREATETABLERESPONSE']._serialized_start=598
-  _globals['_CREATETABLERESPONSE']._serialized_end=666
-  _globals['_JOINTABLEREQUEST']._serialized_start=668
-  _globals['_JOINTABLEREQUEST']._serialized_end=731
-  _globals['_JOINTABLERESPONSE']._serialized_start=733
-  _globals['_JOINTABLERESPONSE']._serialized_end=799
-  _globals['_GETTABLEREQUEST']._serialized_start=801
-  _globals['_GETTABLEREQUEST']._serialized_end=836
-  _globals['_GETTABLERESPONSE']._serialized_start=838
-  _globals['_GETTABLERESPONSE']._serialized_end=903
-  _globals['_LISTMATCHESREQUEST']._serialized_start=905
-  _globals['_LISTMATCHESREQUEST']._serialized_end=964
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=966
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1066
-  _globals['_LOBBYSERVICE']._serialized_start=1069
-  _globals['_LOBBYSERVICE']._serialized_end=1492
+  _globals['_TABLESTATE']._serialized_start=4741
+  _globals['_TABLESTATE']._serialized_end=4879
+  _globals['_TABLECLOSEREASON']._serialized_start=4882
+  _globals['_TABLECLOSEREASON']._serialized_end=5105
+  _globals['_READINESS']._serialized_start=5107
+  _globals['_READINESS']._serialized_end=5219
+  _globals['_TABLESTREAMENDREASON']._serialized_start=5222
+  _globals['_TABLESTREAMENDREASON']._serialized_end=5437
+  _globals['_TABLESEAT']._serialized_start=175
+  _globals['_TABLESEAT']._serialized_end=343
+  _globals['_TABLE']._serialized_start=346
+  _globals['_TABLE']._serialized_end=1154
+  _globals['_MATCHENTRY']._serialized_start=1157
+  _globals['_MATCHENTRY']._serialized_end=1557
+  _globals['_HOUSEBOTSEAT']._serialized_start=1559
+  _globals['_HOUSEBOTSEAT']._serialized_end=1603
+  _globals['_CREATETABLEREQUEST']._serialized_start=1606
+  _globals['_CREATETABLEREQUEST']._serialized_end=2062
+  _globals['_CREATETABLERESPONSE']._serialized_start=2064
+  _globals['_CREATETABLERESPONSE']._serialized_end=2132
+  _globals['_JOINTABLEREQUEST']._serialized_start=2135
+  _globals['_JOINTABLEREQUEST']._serialized_end=2273
+  _globals['_JOINTABLERESPONSE']._serialized_start=2275
+  _globals['_JOINTABLERESPONSE']._serialized_end=2341
+  _globals['_LEAVETABLEREQUEST']._serialized_start=2343
+  _globals['_LEAVETABLEREQUEST']._serialized_end=2400
+  _globals['_LEAVETABLERESPONSE']._serialized_start=2402
+  _globals['_LEAVETABLERESPONSE']._serialized_end=2469
+  _globals['_SETREADYREQUEST']._serialized_start=2471
+  _globals['_SETREADYREQUEST']._serialized_end=2581
+  _globals['_SETREADYRESPONSE']._serialized_start=2583
+  _globals['_SETREADYRESPONSE']._serialized_end=2648
+  _globals['_STARTTABLEREQUEST']._serialized_start=2650
+  _globals['_STARTTABLEREQUEST']._serialized_end=2707
+  _globals['_STARTTABLERESPONSE']._serialized_start=2709
+  _globals['_STARTTABLERESPONSE']._serialized_end=2776
+  _globals['_KICKGUESTREQUEST']._serialized_start=2778
+  _globals['_KICKGUESTREQUEST']._serialized_end=2853
+  _globals['_KICKGUESTRESPONSE']._serialized_start=2855
+  _globals['_KICKGUESTRESPONSE']._serialized_end=2921
+  _globals['_CLOSETABLEREQUEST']._serialized_start=2923
+  _globals['_CLOSETABLEREQUEST']._serialized_end=2980
+  _globals['_CLOSETABLERESPONSE']._serialized_start=2982
+  _globals['_CLOSETABLERESPONSE']._serialized_end=3049
+  _globals['_GETTABLEREQUEST']._serialized_start=3051
+  _globals['_GETTABLEREQUEST']._serialized_end=3086
+  _globals['_GETTABLERESPONSE']._serialized_start=3088
+  _globals['_GETTABLERESPONSE']._serialized_end=3153
+  _globals['_WATCHTABLEREQUEST']._serialized_start=3155
+  _globals['_WATCHTABLEREQUEST']._serialized_end=3192
+  _globals['_WATCHTABLERESPONSE']._serialized_start=3195
+  _globals['_WATCHTABLERESPONSE']._serialized_end=3390
+  _globals['_TABLEHEARTBEAT']._serialized_start=3392
+  _globals['_TABLEHEARTBEAT']._serialized_end=3475
+  _globals['_TABLESTREAMEND']._serialized_start=3477
+  _globals['_TABLESTREAMEND']._serialized_end=3593
+  _globals['_LISTTABLESREQUEST']._serialized_start=3595
+  _globals['_LISTTABLESREQUEST']._serialized_end=3614
+  _globals['_LISTTABLESRESPONSE']._serialized_start=3616
+  _globals['_LISTTABLESRESPONSE']._serialized_end=3684
+  _globals['_REQUESTREMATCHREQUEST']._serialized_start=3686
+  _globals['_REQUESTREMATCHREQUEST']._serialized_end=3771
+  _globals['_REQUESTREMATCHRESPONSE']._serialized_start=3773
+  _globals['_REQUESTREMATCHRESPONSE']._serialized_end=3844
+  _globals['_DECLINEREMATCHREQUEST']._serialized_start=3846
+  _globals['_DECLINEREMATCHREQUEST']._serialized_end=3907
+  _globals['_DECLINEREMATCHRESPONSE']._serialized_start=3909
+  _globals['_DECLINEREMATCHRESPONSE']._serialized_end=3980
+  _globals['_LISTMATCHESREQUEST']._serialized_start=3983
+  _globals['_LISTMATCHESREQUEST']._serialized_end=4122
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=4124
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=4224
+  _globals['_LISTLIVEMATCHESREQUEST']._serialized_start=4226
+  _globals['_LISTLIVEMATCHESREQUEST']._serialized_end=4317
+  _globals['_LISTLIVEMATCHESRESPONSE']._serialized_start=4319
+  _globals['_LISTLIVEMATCHESRESPONSE']._serialized_end=4423
+  _globals['_LISTPLAYERMATCHESREQUEST']._serialized_start=4425
+  _globals['_LISTPLAYERMATCHESREQUEST']._serialized_end=4537
+  _globals['_LISTPLAYERMATCHESRESPONSE']._serialized_start=4539
+  _globals['_LISTPLAYERMATCHESRESPONSE']._serialized_end=4645
+  _globals['_RECORDCLOSEDMATCHREQUEST']._serialized_start=4647
+  _globals['_RECORDCLOSEDMATCHREQUEST']._serialized_end=4691
+  _globals['_RECORDCLOSEDMATCHRESPONSE']._serialized_start=4693
+  _globals['_RECORDCLOSEDMATCHRESPONSE']._serialized_end=4738
+  _globals['_LOBBYSERVICE']._serialized_start=5440
+  _globals['_LOBBYSERVICE']._serialized_end=7173
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,11 @@ if _version_not_supported:
 
 
 class LobbyServiceStub:
-    """Lets players meet at private tables and find their matches.
+    """Lets players meet at private tables, play again, and find matches.
+
+    A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
+    repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
+    last 100 of them.
     """
 
     def __init__(self, channel):
@@ -45,47 +49,216 @@ class LobbyServiceStub:
                 request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.JoinTableRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.JoinTableResponse.FromString,
                 _registered_method=True)
+        self.LeaveTable = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/LeaveTable',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableResponse.FromString,
+                _registered_method=True)
+        self.SetReady = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/SetReady',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyResponse.FromString,
+                _registered_method=True)
+        self.StartTable = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/StartTable',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableResponse.FromString,
+                _registered_method=True)
+        self.KickGuest = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/KickGuest',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestResponse.FromString,
+                _registered_method=True)
+        self.CloseTable = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/CloseTable',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableResponse.FromString,
+                _registered_method=True)
         self.GetTable = channel.unary_unary(
                 '/promontory.api.lobby.v1.LobbyService/GetTable',
                 request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.GetTableRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.GetTableResponse.FromString,
+                _registered_method=True)
+        self.WatchTable = channel.unary_stream(
+                '/promontory.api.lobby.v1.LobbyService/WatchTable',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableResponse.FromString,
+                _registered_method=True)
+        self.ListTables = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/ListTables',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesResponse.FromString,
+                _registered_method=True)
+        self.RequestRematch = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/RequestRematch',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchResponse.FromString,
+                _registered_method=True)
+        self.DeclineRematch = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/DeclineRematch',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchResponse.FromString,
                 _registered_method=True)
         self.ListMatches = channel.unary_unary(
                 '/promontory.api.lobby.v1.LobbyService/ListMatches',
                 request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesResponse.FromString,
                 _registered_method=True)
+        self.ListLiveMatches = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/ListLiveMatches',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesResponse.FromString,
+                _registered_method=True)
+        self.ListPlayerMatches = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/ListPlayerMatches',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesResponse.FromString,
+                _registered_method=True)
+        self.RecordClosedMatch = channel.unary_unary(
+                '/promontory.api.lobby.v1.LobbyService/RecordClosedMatch',
+                request_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchResponse.FromString,
+                _registered_method=True)
 
 
 class LobbyServiceServicer:
-    """Lets players meet at private tables and find their matches.
+    """Lets players meet at private tables, play again, and find matches.
+
+    A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
+    repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
+    last 100 of them.
     """
 
     def CreateTable(self, request, context):
-        """Opens a private table; the caller takes seat 0. Needs the scope `match:play`. Idempotent for a given `request_id`.
+        """Opens a private table; the caller takes seat 0 and is its host. Needs the scope `match:play`.
+
+        Fails with `RESOURCE_EXHAUSTED` when the player sits at too many open tables.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def JoinTable(self, request, context):
-        """Takes the next free seat of a table; whoever takes the last one starts the match. Joining again changes nothing.
+        """Takes the free seat with the lowest number. Joining again changes nothing.
 
-        Fails with `NOT_FOUND` on a wrong invite code and with `FAILED_PRECONDITION` when the table is full.
+        Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, has started or was
+        closed, with `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like
+        `CreateTable`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LeaveTable(self, request, context):
+        """Gives the caller's seat up. The player with the lowest seat becomes the host where the host leaves; the last player
+        to leave closes the table. Leaving a rematch declines it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetReady(self, request, context):
+        """Says whether the caller is ready to start. Fails with `FAILED_PRECONDITION` once the table has started or was
+        closed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartTable(self, request, context):
+        """Starts the match of a table whose seats are all taken by players who are ready. For the host only.
+
+        Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready, and with `PERMISSION_DENIED` for
+        anybody else than the host.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def KickGuest(self, request, context):
+        """Sends a guest away, who cannot come back to this table. For the host only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CloseTable(self, request, context):
+        """Closes a table without a match. For the host only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTable(self, request, context):
-        """Returns a table the caller sits at.
+        """Returns a table the caller sits at, or a rematch the caller is asked to.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchTable(self, request, context):
+        """Streams such a table: as it is now, then whenever it changes, with heartbeats in between, and one typed end. Watching
+        again goes on where the stream ended; changes that follow each other closely may come as one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTables(self, request, context):
+        """Lists the open tables the caller sits at and the rematches the caller is asked to, the newest first: never more than
+        a player may sit at, and 50 rematches.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RequestRematch(self, request, context):
+        """Asks to play a closed match again, or agrees to it: the same game on the same terms, for the same pool and ratings,
+        with the seats moved on by one: who sat in seat 1 gets seat 0, and who sat in seat 0 the last one. House bots agree at
+        once; when all players have asked, the match starts. Needs the scope `match:play`.
+
+        Fails with `FAILED_PRECONDITION` while the match is open, and when the rematch was declined or has expired, and with
+        `PERMISSION_DENIED` for anybody who did not play in the match.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeclineRematch(self, request, context):
+        """Declines the rematch that somebody has asked for; that closes its table. Fails with `NOT_FOUND` when nobody has.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMatches(self, request, context):
-        """Lists the caller's matches, the newest first.
+        """Lists the caller's matches, the newest first: of those the last 1000.
+
+        Here and in the other lists, entries that come while one turns pages move no other: each is shown once.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListLiveMatches(self, request, context):
+        """Lists the matches of a game or a pool that are being played, the newest first. Private matches are left out, but for
+        those the caller plays in.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPlayerMatches(self, request, context):
+        """Lists the closed matches of any player, the last to end first. Private matches are left out, but for those the caller
+        has played in. House bots keep no list. Needs the scope `history:read`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecordClosedMatch(self, request, context):
+        """Puts a closed match into the lists of closed matches, and meets the obligation to do so. For services with the scope
+        `match:list`. Repeating it changes nothing. Fails with `FAILED_PRECONDITION` while the match is open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -104,15 +277,75 @@ def add_LobbyServiceServicer_to_server(servicer, server):
                     request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.JoinTableRequest.FromString,
                     response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.JoinTableResponse.SerializeToString,
             ),
+            'LeaveTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.LeaveTable,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableResponse.SerializeToString,
+            ),
+            'SetReady': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetReady,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyResponse.SerializeToString,
+            ),
+            'StartTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartTable,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableResponse.SerializeToString,
+            ),
+            'KickGuest': grpc.unary_unary_rpc_method_handler(
+                    servicer.KickGuest,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestResponse.SerializeToString,
+            ),
+            'CloseTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseTable,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableResponse.SerializeToString,
+            ),
             'GetTable': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTable,
                     request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.GetTableRequest.FromString,
                     response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.GetTableResponse.SerializeToString,
             ),
+            'WatchTable': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchTable,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableResponse.SerializeToString,
+            ),
+            'ListTables': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTables,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesResponse.SerializeToString,
+            ),
+            'RequestRematch': grpc.unary_unary_rpc_method_handler(
+                    servicer.RequestRematch,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchResponse.SerializeToString,
+            ),
+            'DeclineRematch': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeclineRematch,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchResponse.SerializeToString,
+            ),
             'ListMatches': grpc.unary_unary_rpc_method_handler(
                     servicer.ListMatches,
                     request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesRequest.FromString,
                     response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesResponse.SerializeToString,
+            ),
+            'ListLiveMatches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLiveMatches,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesResponse.SerializeToString,
+            ),
+            'ListPlayerMatches': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPlayerMatches,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesResponse.SerializeToString,
+            ),
+            'RecordClosedMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordClosedMatch,
+                    request_deserializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -123,7 +356,11 @@ def add_LobbyServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LobbyService:
-    """Lets players meet at private tables and find their matches.
+    """Lets players meet at private tables, play again, and find matches.
+
+    A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
+    repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
+    last 100 of them.
     """
 
     @staticmethod
@@ -181,6 +418,141 @@ class LobbyService:
             _registered_method=True)
 
     @staticmethod
+    def LeaveTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/LeaveTable',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.LeaveTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetReady(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/SetReady',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.SetReadyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/StartTable',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.StartTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def KickGuest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/KickGuest',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.KickGuestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/CloseTable',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.CloseTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetTable(request,
             target,
             options=(),
@@ -208,6 +580,114 @@ class LobbyService:
             _registered_method=True)
 
     @staticmethod
+    def WatchTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/WatchTable',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.WatchTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTables(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/ListTables',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListTablesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RequestRematch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/RequestRematch',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RequestRematchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeclineRematch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/DeclineRematch',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.DeclineRematchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListMatches(request,
             target,
             options=(),
@@ -224,6 +704,87 @@ class LobbyService:
             '/promontory.api.lobby.v1.LobbyService/ListMatches',
             promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesRequest.SerializeToString,
             promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLiveMatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/ListLiveMatches',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListLiveMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPlayerMatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/ListPlayerMatches',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.ListPlayerMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordClosedMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.lobby.v1.LobbyService/RecordClosedMatch',
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchRequest.SerializeToString,
+            promontory_dot_api_dot_lobby_dot_v1_dot_lobby__service__pb2.RecordClosedMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,47 +24,48 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n7promontory/api/matchmaking/v1/matchmaking_service.proto\x12\x1dpromontory.api.matchmaking.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb1\x01\n\x04Pool\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\r\n\x05rated\x18\x04 \x01(\x08\x12\x38\n\x10house_bots_after\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\x12\x0f\n\x07variant\x18\x07 \x01(\tB\x13\n\x11_house_bots_after\"=\n\nAssignment\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\"\xd9\x01\n\x07Waiting\x12\x39\n\x06reason\x18\x01 \x01(\x0e\x32).promontory.api.matchmaking.v1.WaitReason\x12\x15\n\rlowest_rating\x18\x02 \x01(\x01\x12\x16\n\x0ehighest_rating\x18\x03 \x01(\x01\x12\x16\n\x0eothers_waiting\x18\x04 \x01(\x05\x12\x38\n\x0fhouse_bots_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x42\x12\n\x10_house_bots_time\"\xd5\x02\n\x06Ticket\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32*.promontory.api.matchmaking.v1.TicketState\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12<\n\x07waiting\x18\x07 \x01(\x0b\x32&.promontory.api.matchmaking.v1.WaitingH\x00\x88\x01\x01\x12\x42\n\nassignment\x18\x08 \x01(\x0b\x32).promontory.api.matchmaking.v1.AssignmentH\x01\x88\x01\x01\x42\n\n\x08_waitingB\r\n\x0b_assignment\"\x12\n\x10ListPoolsRequest\"G\n\x11ListPoolsResponse\x12\x32\n\x05pools\x18\x01 \x03(\x0b\x32#.promontory.api.matchmaking.v1.Pool\"b\n\x13\x43reateTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x03 \x01(\x0c\x12\x11\n\thouse_bot\x18\x04 \x01(\t\"M\n\x14\x43reateTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"%\n\x10GetTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"J\n\x11GetTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"\'\n\x12WatchTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"L\n\x13WatchTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"(\n\x13\x43\x61ncelTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"M\n\x14\x43\x61ncelTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket*\x97\x01\n\x0bTicketState\x12\x1c\n\x18TICKET_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TICKET_STATE_WAITING\x10\x01\x12\x19\n\x15TICKET_STATE_PROPOSED\x10\x02\x12\x19\n\x15TICKET_STATE_ASSIGNED\x10\x03\x12\x1a\n\x16TICKET_STATE_CANCELLED\x10\x04*\x85\x01\n\nWaitReason\x12\x1b\n\x17WAIT_REASON_UNSPECIFIED\x10\x00\x12\x1a\n\x16WAIT_REASON_POOL_EMPTY\x10\x01\x12\x1e\n\x1aWAIT_REASON_OUTSIDE_WINDOW\x10\x02\x12\x1e\n\x1aWAIT_REASON_CREATING_MATCH\x10\x03\x32\xde\x04\n\x12MatchmakingService\x12n\n\tListPools\x12/.promontory.api.matchmaking.v1.ListPoolsRequest\x1a\x30.promontory.api.matchmaking.v1.ListPoolsResponse\x12w\n\x0c\x43reateTicket\x12\x32.promontory.api.matchmaking.v1.CreateTicketRequest\x1a\x33.promontory.api.matchmaking.v1.CreateTicketResponse\x12n\n\tGetTicket\x12/.promontory.api.matchmaking.v1.GetTicketRequest\x1a\x30.promontory.api.matchmaking.v1.GetTicketResponse\x12v\n\x0bWatchTicket\x12\x31.promontory.api.matchmaking.v1.WatchTicketRequest\x1a\x32.promontory.api.matchmaking.v1.WatchTicketResponse0\x01\x12w\n\x0c\x43\x61ncelTicket\x12\x32.promontory.api.matchmaking.v1.CancelTicketRequest\x1a\x33.promontory.api.matchmaking.v1.CancelTicketResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n7promontory/api/matchmaking/v1/matchmaking_service.proto\x12\x1dpromontory.api.matchmaking.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\"\xfe\x02\n\x04Pool\x12\x0c\n\x04pool\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\r\n\x05seats\x18\x03 \x01(\x05\x12\r\n\x05rated\x18\x04 \x01(\x08\x12\x38\n\x10house_bots_after\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationH\x00\x88\x01\x01\x12\x0f\n\x07waiting\x18\x06 \x01(\x05\x12\x0f\n\x07variant\x18\x07 \x01(\t\x12?\n\x0ctime_control\x18\x08 \x01(\x0b\x32$.promontory.api.match.v1.TimeControlH\x01\x88\x01\x01\x12\x17\n\x0fstand_in_policy\x18\t \x01(\t\x12\x35\n\rabandon_after\x18\n \x01(\x0b\x32\x19.google.protobuf.DurationH\x02\x88\x01\x01\x12\x17\n\x0fspectator_delay\x18\x0b \x01(\x05\x42\x13\n\x11_house_bots_afterB\x0f\n\r_time_controlB\x10\n\x0e_abandon_after\"=\n\nAssignment\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\"\xd9\x01\n\x07Waiting\x12\x39\n\x06reason\x18\x01 \x01(\x0e\x32).promontory.api.matchmaking.v1.WaitReason\x12\x15\n\rlowest_rating\x18\x02 \x01(\x01\x12\x16\n\x0ehighest_rating\x18\x03 \x01(\x01\x12\x16\n\x0eothers_waiting\x18\x04 \x01(\x05\x12\x38\n\x0fhouse_bots_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x42\x12\n\x10_house_bots_time\"\xd5\x02\n\x06Ticket\x12\x11\n\tticket_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\x11\n\tplayer_id\x18\x03 \x01(\t\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32*.promontory.api.matchmaking.v1.TicketState\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12<\n\x07waiting\x18\x07 \x01(\x0b\x32&.promontory.api.matchmaking.v1.WaitingH\x00\x88\x01\x01\x12\x42\n\nassignment\x18\x08 \x01(\x0b\x32).promontory.api.matchmaking.v1.AssignmentH\x01\x88\x01\x01\x42\n\n\x08_waitingB\r\n\x0b_assignment\"\x12\n\x10ListPoolsRequest\"G\n\x11ListPoolsResponse\x12\x32\n\x05pools\x18\x01 \x03(\x0b\x32#.promontory.api.matchmaking.v1.Pool\"b\n\x13\x43reateTicketRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x03 \x01(\x0c\x12\x11\n\thouse_bot\x18\x04 \x01(\t\"M\n\x14\x43reateTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"%\n\x10GetTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"J\n\x11GetTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"\'\n\x12WatchTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"L\n\x13WatchTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket\"(\n\x13\x43\x61ncelTicketRequest\x12\x11\n\tticket_id\x18\x01 \x01(\t\"M\n\x14\x43\x61ncelTicketResponse\x12\x35\n\x06ticket\x18\x01 \x01(\x0b\x32%.promontory.api.matchmaking.v1.Ticket*\x97\x01\n\x0bTicketState\x12\x1c\n\x18TICKET_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14TICKET_STATE_WAITING\x10\x01\x12\x19\n\x15TICKET_STATE_PROPOSED\x10\x02\x12\x19\n\x15TICKET_STATE_ASSIGNED\x10\x03\x12\x1a\n\x16TICKET_STATE_CANCELLED\x10\x04*\x85\x01\n\nWaitReason\x12\x1b\n\x17WAIT_REASON_UNSPECIFIED\x10\x00\x12\x1a\n\x16WAIT_REASON_POOL_EMPTY\x10\x01\x12\x1e\n\x1aWAIT_REASON_OUTSIDE_WINDOW\x10\x02\x12\x1e\n\x1aWAIT_REASON_CREATING_MATCH\x10\x03\x32\xde\x04\n\x12MatchmakingService\x12n\n\tListPools\x12/.promontory.api.matchmaking.v1.ListPoolsRequest\x1a\x30.promontory.api.matchmaking.v1.ListPoolsResponse\x12w\n\x0c\x43reateTicket\x12\x32.promontory.api.matchmaking.v1.CreateTicketRequest\x1a\x33.promontory.api.matchmaking.v1.CreateTicketResponse\x12n\n\tGetTicket\x12/.promontory.api.matchmaking.v1.GetTicketRequest\x1a\x30.promontory.api.matchmaking.v1.GetTicketResponse\x12v\n\x0bWatchTicket\x12\x31.promontory.api.matchmaking.v1.WatchTicketRequest\x1a\x32.promontory.api.matchmaking.v1.WatchTicketResponse0\x01\x12w\n\x0c\x43\x61ncelTicket\x12\x32.promontory.api.matchmaking.v1.CancelTicketRequest\x1a\x33.promontory.api.matchmaking.v1.CancelTicketResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.matchmaking.v1.matchmaking_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TICKETSTATE']._serialized_start=1590
-  _globals['_TICKETSTATE']._serialized_end=1741
-  _globals['_WAITREASON']._serialized_start=1744
-  _globals['_WAITREASON']._serialized_end=1877
-  _globals['_POOL']._serialized_start=156
-  _globals['_POOL']._serialized_end=333
-  _globals['_ASSIGNMENT']._serialized_start=335
-  _globals['_ASSIGNMENT']._serialized_end=396
-  _globals['_WAITING']._serialized_start=399
-  _globals['_WAITING']._serialized_end=616
-  _globals['_TICKET']._serialized_start=619
-  _globals['_TICKET']._serialized_end=960
-  _globals['_LISTPOOLSREQUEST']._serialized_start=962
-  _globals['_LISTPOOLSREQUEST']._serialized_end=980
-  _globals['_LISTPOOLSRESPONSE']._serialized_start=982
-  _globals['_LISTPOOLSRESPONSE']._serialized_end=1053
-  _globals['_CREATETICKETREQUEST']._serialized_start=1055
-  _globals['_CREATETICKETREQUEST']._serialized_end=1153
-  _globals['_CREATETICKETRESPONSE']._serialized_start=1155
-  _globals['_CREATETICKETRESPONSE']._serialized_end=1232
-  _globals['_GETTICKETREQUEST']._serialized_start=1234
-  _globals['_GETTICKETREQUEST']._serialized_end=1271
-  _globals['_GETTICKETRESPONSE']._serialized_start=1273
-  _globals['_GETTICKETRESPONSE']._serialized_end=1347
-  _globals['_WATCHTICKETREQUEST']._serialized_start=1349
-  _globals['_WATCHTICKETREQUEST']._serialized_end=1388
-  _globals['_WATCHTICKETRESPONSE']._serialized_start=1390
-  _globals['_WATCHTICKETRESPONSE']._serialized_end=1466
-  _globals['_CANCELTICKETREQUEST']._serialized_start=1468
-  _globals['_CANCELTICKETREQUEST']._serialized_end=1508
-  _globals['_CANCELTICKETRESPONSE']._serialized_start=1510
-  _globals['_CANCELTICKETRESPONSE']._serialized_end=1587
-  _globals['_MATCHMAKINGSERVICE']._serialized_start=1880
-  _globals['_MATCHMAKINGSERVICE']._serialized_end=2486
+  _globals['_TICKETSTATE']._serialized_start=1832
+  _globals['_TICKETSTATE']._serialized_end=1983
+  _globals['_WAITREASON']._serialized_start=1986
+  _globals['_WAITREASON']._serialized_end=2119
+  _globals['_POOL']._serialized_start=193
+  _globals['_POOL']._serialized_end=575
+  _globals['_ASSIGNMENT']._serialized_start=577
+  _globals['_ASSIGNMENT']._serialized_end=638
+  _globals['_WAITING']._serialized_start=641
+  _globals['_WAITING']._serialized_end=858
+  _globals['_TICKET']._serialized_start=861
+  _globals['_TICKET']._serialized_end=1202
+  _globals['_LISTPOOLSREQUEST']._serialized_start=1204
+  _globals['_LISTPOOLSREQUEST']._serialized_end=1222
+  _globals['_LISTPOOLSRESPONSE']._serialized_start=1224
+  _globals['_LISTPOOLSRESPONSE']._serialized_end=1295
+  _globals['_CREATETICKETREQUEST']._serialized_start=1297
+  _globals['_CREATETICKETREQUEST']._serialized_end=1395
+  _globals['_CREATETICKETRESPONSE']._serialized_start=1397
+  _globals['_CREATETICKETRESPONSE']._serialized_end=1474
+  _globals['_GETTICKETREQUEST']._serialized_start=1476
+  _globals['_GETTICKETREQUEST']._serialized_end=1513
+  _globals['_GETTICKETRESPONSE']._serialized_start=1515
+  _globals['_GETTICKETRESPONSE']._serialized_end=1589
+  _globals['_WATCHTICKETREQUEST']._serialized_start=1591
+  _globals['_WATCHTICKETREQUEST']._serialized_end=1630
+  _globals['_WATCHTICKETRESPONSE']._serialized_start=1632
+  _globals['_WATCHTICKETRESPONSE']._serialized_end=1708
+  _globals['_CANCELTICKETREQUEST']._serialized_start=1710
+  _globals['_CANCELTICKETREQUEST']._serialized_end=1750
+  _globals['_CANCELTICKETRESPONSE']._serialized_start=1752
+  _globals['_CANCELTICKETRESPONSE']._serialized_end=1829
+  _globals['_MATCHMAKINGSERVICE']._serialized_start=2122
+  _globals['_MATCHMAKINGSERVICE']._serialized_end=2728
 # @@protoc_insertion_point(module_scope)

@@ -10,6 +10,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from promontory.api.match.v1 import match_pb2 as _match_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -94,6 +95,10 @@ class Pool(_message.Message):
     HOUSE_BOTS_AFTER_FIELD_NUMBER: _builtins.int
     WAITING_FIELD_NUMBER: _builtins.int
     VARIANT_FIELD_NUMBER: _builtins.int
+    TIME_CONTROL_FIELD_NUMBER: _builtins.int
+    STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
+    ABANDON_AFTER_FIELD_NUMBER: _builtins.int
+    SPECTATOR_DELAY_FIELD_NUMBER: _builtins.int
     pool: _builtins.str
     """The pool's id, for example `transcontinental.ranked`."""
     game: _builtins.str
@@ -106,9 +111,21 @@ class Pool(_message.Message):
     """How many tickets wait now."""
     variant: _builtins.str
     """The way its matches are played, one of the game's variants; the usual one when empty."""
+    stand_in_policy: _builtins.str
+    """The policy that plays on for a player who leaves while two others or more stay; the game's own rule when empty."""
+    spectator_delay: _builtins.int
+    """By how many commits spectators see an open match later."""
     @_builtins.property
     def house_bots_after(self) -> _duration_pb2.Duration:
         """How long a ticket waits before a house bot may take a free seat; unset if none ever does."""
+
+    @_builtins.property
+    def time_control(self) -> _match_pb2.TimeControl:
+        """The players' time; unset without a clock."""
+
+    @_builtins.property
+    def abandon_after(self) -> _duration_pb2.Duration:
+        """How long a player who is to act may be gone before an opponent may claim it; unset: for ever."""
 
     def __init__(
         self,
@@ -120,14 +137,27 @@ class Pool(_message.Message):
         house_bots_after: _duration_pb2.Duration | None = ...,
         waiting: _builtins.int = ...,
         variant: _builtins.str = ...,
+        time_control: _match_pb2.TimeControl | None = ...,
+        stand_in_policy: _builtins.str = ...,
+        abandon_after: _duration_pb2.Duration | None = ...,
+        spectator_delay: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after", "house_bots_after", b"house_bots_after"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_after", b"_abandon_after", "_house_bots_after", b"_house_bots_after", "_time_control", b"_time_control", "abandon_after", b"abandon_after", "house_bots_after", b"house_bots_after", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after", "game", b"game", "house_bots_after", b"house_bots_after", "pool", b"pool", "rated", b"rated", "seats", b"seats", "variant", b"variant", "waiting", b"waiting"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_after", b"_abandon_after", "_house_bots_after", b"_house_bots_after", "_time_control", b"_time_control", "abandon_after", b"abandon_after", "game", b"game", "house_bots_after", b"house_bots_after", "pool", b"pool", "rated", b"rated", "seats", b"seats", "spectator_delay", b"spectator_delay", "stand_in_policy", b"stand_in_policy", "time_control", b"time_control", "variant", b"variant", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__abandon_after: _TypeAlias = _typing.Literal["abandon_after"]  # noqa: Y015
+    _WhichOneofArgType__abandon_after: _TypeAlias = _typing.Literal["_abandon_after", b"_abandon_after"]  # noqa: Y015
     _WhichOneofReturnType__house_bots_after: _TypeAlias = _typing.Literal["house_bots_after"]  # noqa: Y015
     _WhichOneofArgType__house_bots_after: _TypeAlias = _typing.Literal["_house_bots_after", b"_house_bots_after"]  # noqa: Y015
+    _WhichOneofReturnType__time_control: _TypeAlias = _typing.Literal["time_control"]  # noqa: Y015
+    _WhichOneofArgType__time_control: _TypeAlias = _typing.Literal["_time_control", b"_time_control"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__abandon_after) -> _WhichOneofReturnType__abandon_after | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__house_bots_after) -> _WhichOneofReturnType__house_bots_after | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_control) -> _WhichOneofReturnType__time_control | None: ...
 
 Global___Pool: _TypeAlias = Pool  # noqa: Y015
 

@@ -1,0 +1,70 @@
+"""Lists of matches in the server that `redis_tickets` uses too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from promontory.matchmaking.listing import Listed, Start
+from promontory.matchmaking.redis_tickets import Server, key, listing
+
+_decode = msgspec.json.Decoder(Listed).decode
+
+
+class RedisLists:
+    """The port `Lists`."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def record(self, match: Listed) -> bool:
+        """Put a match into the lists where it belongs; see `Lists.record`."""
+        keys, arguments = listing(match)
+        return bool(await self._server.function("list_match", keys, *arguments))
+
+    async def restore(self, match: Listed) -> bool:
+        """Do so whatever stands there; see `Lists.restore`."""
+        keys, arguments = listing(match, overwrites=True)
+        return bool(await self._server.function("list_match", keys, *arguments))
+
+    async def remove(self, match: Listed) -> None:
+        """Take a match from all lists it may be in."""
+        keys, _ = listing(match)
+        await self._server.function("unlist_match", keys, match.match_id, len(match.live_lists))
+
+    async def entries(
+        self, names: Sequence[str], *, start: Start | None, limit: int
+    ) -> Sequence[tuple[int, Listed | None]]:
+        """Return entries of the lists called `names`, the latest first; see `Lists.entries`."""
+        first, skipped = (start.ms, start.skipped) if start else ("+inf", 0)
+        span = ("BYSCORE", "REV", "LIMIT", 0, skipped + limit, "WITHSCORES")
+        pages = await self._server.pipeline(*(("ZRANGE", key_of(name), first, "-inf", *span) for name in names))
+        found = [
+            (int(float(score)), member, name)
+            for name, page in zip(names, pages, strict=True)
+            for member, score in zip(page[::2], page[1::2], strict=True)
+        ]
+        found.sort(reverse=True)
+        chosen = found[skipped : skipped + limit]
+        rows = await self._server.pipeline(*(_row_of(name, member) for _, member, name in chosen)) if chosen else []
+        return [(ms, _decode(row) if row else None) for (ms, _, _), row in zip(chosen, rows, strict=True)]
+
+    async def find(self, player: str, match_id: str) -> Listed | None:
+        """Return one of the player's matches, or None."""
+        row = await self._server.command("HGET", key("e", player), match_id)
+        return _decode(row) if row else None
+
+
+def key_of(name: str) -> str:
+    """Return the key of the list called `name`."""
+    kind, _, rest = name.partition(":")
+    return key({"live": "l", "made": "m", "ended": "f"}[kind], rest)
+
+
+def _row_of(name: str, member: bytes) -> tuple[Any, ...]:
+    kind, _, player = name.partition(":")
+    if kind == "live":
+        return "HGET", key("k", member.decode()), "row"
+    return "HGET", key("e", player), member
