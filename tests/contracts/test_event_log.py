@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from promontory.archive.memory import MemoryArchive, MemoryArchiveIndex
+from promontory.archive.reading import ArchivedEventLog
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import (
     START,
@@ -48,7 +50,11 @@ def _redis(request: pytest.FixtureRequest) -> RedisEventLog:
     return RedisEventLog(connections.commands, blocking=connections.blocking, clock=now_ms)
 
 
-@pytest.fixture(params=[_memory, _redis], ids=["memory", "redis"])
+def _archived(_: pytest.FixtureRequest) -> ArchivedEventLog:
+    return ArchivedEventLog(MemoryEventLog(clock=now_ms), MemoryArchive(), MemoryArchiveIndex())
+
+
+@pytest.fixture(params=[_memory, _redis, _archived], ids=["memory", "redis", "archived"])
 def log(request: pytest.FixtureRequest, redis_connections: Connections) -> EventLog:
     make: Callable[[pytest.FixtureRequest], EventLog] = request.param
     return make(request)

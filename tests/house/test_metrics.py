@@ -17,6 +17,7 @@ COUNTS = {
     "promontory_watchers",
     "promontory_tickets_open",
     "promontory_obligations_due",
+    "promontory_matches_to_archive",
     "promontory_open_matches",
 }
 """Gauges that count things, whose names say what is counted and need no unit."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from promontory.archive.opening import with_archive
 from promontory.eventlog.redis_server import check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.runtime import clock
 from promontory.scoring.rebuild import Rebuilt, rebuild_pool
 
 
-async def rebuild(redis_url: str, pool: str) -> Rebuilt:
-    """Return what recomputing the ratings of `pool` from the logs at `redis_url` gives.
+async def rebuild(redis_url: str, pool: str, *, archive_url: str = "") -> Rebuilt:
+    """Return what recomputing the ratings of `pool` from the logs at `redis_url`, and in the archive, gives.
 
     Raises `LookupError` if no match of the pool was ever tallied.
     """
     async with connect(redis_url) as connections:
         await check_policy(connections.commands, require_aof=False)
         log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
-        found = await rebuild_pool(log, pool)
+        found = await rebuild_pool(with_archive(log, archive_url), pool)
     if not found.matches:
         raise LookupError(f"no match of {pool!r} was ever tallied here: is that the pool's name?")
     return found

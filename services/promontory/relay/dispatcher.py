@@ -11,7 +11,7 @@ import structlog
 from promontory.eventlog.port import Backlog, Claimed, ClockSkew, EventLog, EventLogUnavailable, bucket_of
 from promontory.games.registry import entry_by_code
 from promontory.relay.deadlines import Deadlines
-from promontory.relay.domain import Ages, BotTurn, ClockDue, Task, kind_of, parse, task_of
+from promontory.relay.domain import Ages, ArchiveDue, BotTurn, ClockDue, Task, kind_of, parse, task_of
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import BrokerUnavailable, Publisher
 from promontory.runtime import clock, metrics
@@ -188,7 +188,9 @@ class _Gauges:
         self._ages = {game: Ages(lease_seconds) for game in self._games.values()}
 
     def handed_out(self, bucket: str, claimed: Claimed) -> None:
-        """Note that an obligation of `bucket` was handed out."""
+        """Note that an obligation of `bucket` was handed out. One to archive may wait: it has gauges of its own."""
+        if isinstance(parse(claimed.name), ArchiveDue):
+            return
         self._ages[self._games[bucket]].handed_out(claimed, clock.monotonic())
 
     def show(self, backlogs: Mapping[str, Backlog]) -> None:

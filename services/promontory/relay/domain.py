@@ -8,7 +8,7 @@ import msgspec
 
 from promontory.eventlog.port import Claimed
 from promontory.games.registry import UnknownGameError, entry_by_code
-from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, TALLIES, TALLY_MATCH
+from promontory.runtime.broker import ARCHIVE, ARCHIVE_MATCH, BOTS, PLAY_BOT_TURN, TALLIES, TALLY_MATCH
 
 
 class BotTurn(msgspec.Struct, frozen=True):
@@ -33,7 +33,14 @@ class ClockDue(msgspec.Struct, frozen=True):
     match_id: str
 
 
-Obligation: TypeAlias = BotTurn | TallyDue | ClockDue
+class ArchiveDue(msgspec.Struct, frozen=True):
+    """A match that was closed at `closed_at_ms` is to be archived."""
+
+    match_id: str
+    closed_at_ms: int
+
+
+Obligation: TypeAlias = BotTurn | TallyDue | ClockDue | ArchiveDue
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -60,6 +67,8 @@ def kind_of(obligation: Obligation | None) -> str:
             return "tally"
         case ClockDue():
             return "clock"
+        case ArchiveDue():
+            return "archive"
     return "unknown"
 
 
@@ -74,10 +83,12 @@ def parse(name: str) -> Obligation | None:
         case ["clock", match_id]:
             game = _game_of(match_id)
             return ClockDue(game, match_id) if game else None
+        case ["archive", match_id, closed_at_ms] if closed_at_ms.isdecimal():
+            return ArchiveDue(match_id, int(closed_at_ms))
     return None
 
 
-def task_of(obligation: BotTurn | TallyDue, claimed: Claimed) -> Task:
+def task_of(obligation: BotTurn | TallyDue | ArchiveDue, claimed: Claimed) -> Task:
     """Return the task that meets `obligation`; clocks are met without one."""
     match obligation:
         case BotTurn(game, match_id, seat, since):
@@ -85,6 +96,9 @@ def task_of(obligation: BotTurn | TallyDue, claimed: Claimed) -> Task:
             return Task(PLAY_BOT_TURN, BOTS, arguments, claimed.name, claimed.attempt)
         case TallyDue(match_id):
             return Task(TALLY_MATCH, TALLIES, (match_id,), claimed.name, claimed.attempt)
+        case ArchiveDue(match_id, closed_at_ms):
+            attempt = claimed.attempt
+            return Task(ARCHIVE_MATCH, ARCHIVE, (match_id, closed_at_ms, attempt), claimed.name, attempt)
 
 
 def _game_of(match_id: str) -> str | None:

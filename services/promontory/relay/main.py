@@ -7,14 +7,15 @@ from collections.abc import Mapping
 
 import structlog
 
-from promontory.eventlog.port import EventLog, game_buckets
-from promontory.eventlog.redis_streams import Tuning, open_log
+from promontory.eventlog.port import game_buckets
+from promontory.eventlog.redis_streams import RedisEventLog, Tuning, open_log
 from promontory.games.registry import UnknownGameError, entry
 from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.rules_client import RulesClient
+from promontory.relay.unarchived import Unarchived
 from promontory.runtime import clock, server
 from promontory.runtime.broker import broker_url
 from promontory.runtime.identity import Scope, ServiceIdentity, load_key
@@ -41,25 +42,22 @@ async def main(settings: RelaySettings) -> None:
     log.info("relay_stopped")
 
 
-async def _relay(event_log: EventLog, games: Mapping[str, str], settings: RelaySettings) -> None:
+async def _relay(event_log: RedisEventLog, games: Mapping[str, str], settings: RelaySettings) -> None:
     publisher = CeleryPublisher(broker_url(settings.broker_url, settings.redis_url))
     identity = ServiceIdentity(load_key(settings.service_key_file), "relay", SCOPES)
     rules = RulesClient(games, identity)
-    dispatcher = Dispatcher(
-        event_log,
-        publisher,
-        OwnChores(Fallbacks(event_log, rules), Deadlines(rules, hold_seconds=settings.clock_hold_seconds)),
-        buckets=[bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)],
-        pace=_pace(settings),
-    )
-    await _run(dispatcher, settings)
+    chores = OwnChores(Fallbacks(event_log, rules), Deadlines(rules, hold_seconds=settings.clock_hold_seconds))
+    buckets = [bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)]
+    dispatcher = Dispatcher(event_log, publisher, chores, buckets=buckets, pace=_pace(settings))
+    await _run(dispatcher, Unarchived(event_log, buckets), settings)
     await publisher.aclose()
     await rules.aclose()
 
 
-async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:
+async def _run(dispatcher: Dispatcher, unarchived: Unarchived, settings: RelaySettings) -> None:
     stopping, told_to_stop = asyncio.Event(), server.stop_event()
     running = asyncio.create_task(dispatcher.run(stopping))
+    measuring = asyncio.create_task(unarchived.run(stopping))
     server.announce(settings)
     stop = asyncio.create_task(told_to_stop.wait())
     await asyncio.wait((running, stop), return_when=asyncio.FIRST_COMPLETED)
@@ -67,6 +65,7 @@ async def _run(dispatcher: Dispatcher, settings: RelaySettings) -> None:
     stop.cancel()
     stopping.set()
     await running
+    await measuring
 
 
 def _games(settings: RelaySettings) -> dict[str, str]:

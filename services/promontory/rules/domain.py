@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from promontory.eventlog.obligations import bot_turn_name, clock_name, tally_name
+from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
@@ -360,10 +360,13 @@ def nobody(seats: int) -> Awaiting:
     return (None,) * seats
 
 
-def obligations(before: Match, after: Match, *, follow_up: Seat | None) -> Mapping[str, int | None]:
+def obligations(
+    before: Match, after: Match, *, follow_up: Seat | None, archive_after_ms: int | None = None
+) -> Mapping[str, int | None]:
     """Return what a commit obliges the platform to do, or no longer does: names to delays in ms, None clears.
 
-    A house-played turn is due at once, but that of the seat `follow_up`, whose task goes on by itself, only later.
+    A house-played turn is due at once, but that of the seat `follow_up`, whose task goes on by itself, only later. A
+    match is to be archived `archive_after_ms` after its end, if it is at all.
     """
     due: dict[str, int | None] = {}
     for seat in range(len(after.setup.seats)):
@@ -376,6 +379,8 @@ def obligations(before: Match, after: Match, *, follow_up: Seat | None) -> Mappi
     due |= _clock_due(before, after)
     if after.result is not None and after.result.places and after.setup.rated:
         due[tally_name(after.match_id)] = 0
+    if after.is_closed and archive_after_ms is not None:
+        due[archive_name(after.match_id, after.updated_at_ms)] = archive_after_ms
     return due
 
 

@@ -98,10 +98,11 @@ def unbegun(setup: Setup) -> Conduct:
 
 
 class Ledger:
-    """Writes and reads the commits of one game's matches."""
+    """Writes and reads the commits of one game's matches, which are archived `archive_after_ms` after they end."""
 
-    def __init__(self, ruleset: Ruleset) -> None:
+    def __init__(self, ruleset: Ruleset, *, archive_after_ms: int | None = None) -> None:
         self._ruleset = ruleset
+        self._archive_after_ms = archive_after_ms
         self._codec = ruleset.codec
 
     def game_of(self, match: Match) -> AnyGame:
@@ -125,7 +126,7 @@ class Ledger:
             fingerprint=intent.fingerprint,
             meta=records.encode_meta(meta),
             closes=after.is_closed,
-            due=obligations(match, after, follow_up=follow_up),
+            due=obligations(match, after, follow_up=follow_up, archive_after_ms=self._archive_after_ms),
             recorded_at_ms=now_ms,
         )
         return Draft(proposed, Step(after, decision.happened, decision.conduct))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from promontory.archive.opening import with_archive
 from promontory.bots.registry import policy_names
 from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import open_log
@@ -34,14 +35,16 @@ async def main(game_name: str, settings: RulesSettings) -> None:
         ValueError: a data file is malformed.
         OSError: a data file cannot be read.
         SealKeyError: there is no usable seal key.
+        SettingsError: the archive's address is malformed.
         UnsafeServer: the event log's server would lose matches.
         LibraryMissing: the server lacks the functions; `promontory load-functions` loads them.
     """
     ruleset = load_ruleset(game_name, data_files(game_name, settings.data_files))
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
+        archived = with_archive(log, settings.archive_url)
         async with open_presence(settings.redis_url, clock=clock.now_ms) as presence:
-            await serve(compose(ruleset, log, settings, presence=presence), settings)
+            await serve(compose(ruleset, archived, settings, presence=presence), settings)
 
 
 def data_files(game_name: str, setting: str) -> list[bytes]:
@@ -64,6 +67,11 @@ def draw_seed() -> bytes:
     return secrets.token_bytes(fairness.SEED_BYTES)
 
 
+def archive_after_ms(settings: RulesSettings) -> int | None:
+    """Return how long after its end a match is to be archived, or None where matches are not."""
+    return round(1000 * settings.archive_after_seconds) if settings.archive_url else None
+
+
 def compose(
     ruleset: Ruleset,
     log: EventLog,
@@ -74,7 +82,7 @@ def compose(
 ) -> Service:
     """Return the service of `ruleset`'s game on `log`; this process alone knows who is there unless `presence` does."""
     presence = presence or LocalPresence(clock.now_ms)
-    game, ledger = ruleset.game, Ledger(ruleset)
+    game, ledger = ruleset.game, Ledger(ruleset, archive_after_ms=archive_after_ms(settings))
     matches = Matches(log, ledger, game=game.name, cached=settings.cached_matches)
     seals = load_seals(settings.seal_key_file)
     environment = Environment(seals, seed, frozenset(policy_names(game.name)), settings.buckets, presence)

@@ -10,10 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 PLAY_BOT_TURN = "promontory.play_bot_turn"
 TALLY_MATCH = "promontory.tally_match"
+ARCHIVE_MATCH = "promontory.archive_match"
 
 BOTS = "bots"
 TALLIES = "tallies"
-QUEUES = (BOTS, TALLIES)
+ARCHIVE = "archive"
+QUEUES = (BOTS, TALLIES, ARCHIVE)
 
 BROKER_DATABASE = 1
 """Where the broker's queues are kept in the event log's server, unless it has one of its own."""

@@ -98,6 +98,15 @@ def as_refusal(error: Exception) -> Refusal:
         case log.ClockSkew():
             text = "the clocks of this server and of the event log differ too much; repeat on another replica"
             return Refusal(Kind.UNAVAILABLE, "CLOCK_SKEWED", text)
+        case log.StreamArchived(stream=stream):
+            text = "the match is in the archive, which this server is not set up to read (PROMONTORY_ARCHIVE_URL)"
+            return Refusal(Kind.UNAVAILABLE, "ARCHIVE_UNAVAILABLE", text, metadata={"matchId": stream})
+        case log.ArchiveUnavailable():
+            text = "the match is not in the log, and the archive did not answer; try again"
+            return Refusal(Kind.UNAVAILABLE, "ARCHIVE_UNAVAILABLE", text)
+        case log.ArchiveMissing(stream=stream):
+            text = "the match was moved to the archive, and its file is missing there"
+            return Refusal(Kind.FORBIDDEN_NOW, "ARCHIVE_MISSING", text, metadata={"matchId": stream})
         case log.EventLogUnavailable() | log.Fenced():
             text = "the event log did not answer; repeat with the same request id"
             return Refusal(Kind.UNAVAILABLE, "EVENT_LOG_UNAVAILABLE", text)

@@ -47,6 +47,14 @@ OBLIGATIONS_DUE = Gauge("promontory_obligations_due", "Obligations that are due.
 OLDEST_OBLIGATION_SECONDS = Gauge("promontory_oldest_obligation_seconds", "Age of the most overdue one.", ["game"])
 OBLIGATIONS = Counter("promontory_obligations_total", "Obligations handed out.", ["kind", "outcome"])
 
+ARCHIVINGS = Counter("promontory_archivings_total", "Attempts to archive a match.", ["game", "outcome"])
+ARCHIVED_BYTES = Counter("promontory_archived_bytes_total", "Bytes of the files that were archived.")
+ARCHIVE_READS = Counter("promontory_archive_reads_total", "Matches looked for in the archive.", ["outcome"])
+MATCHES_TO_ARCHIVE = Gauge("promontory_matches_to_archive", "Closed matches that are not archived.", ["game"])
+OLDEST_TO_ARCHIVE_SECONDS = Gauge(
+    "promontory_oldest_match_to_archive_seconds", "Time since the first of those was closed.", ["game"]
+)
+
 BOT_DECISION_SECONDS = Histogram(
     "promontory_bot_decision_duration_seconds", "A house bot's thinking time.", ["game", "policy"], buckets=_FAST
 )

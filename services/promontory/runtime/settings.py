@@ -40,6 +40,7 @@ class ProcessSettings:
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "json", "console"] = "auto"
     service_key_file: Path = Path(".promontory/keys/service.key.json")
+    archive_url: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,7 @@ class RulesSettings(ServerSettings):
     data_files: str = ""
     seal_key_file: Path = Path(".promontory/keys/seal.key")
     cached_matches: Count = 10_000
+    archive_after_seconds: Seconds = 3600
     heartbeat_seconds: Seconds = 10
     max_stream_seconds: Seconds = 300
     survey_seconds: Seconds = 3600
@@ -117,7 +119,8 @@ class WorkerSettings(ProcessSettings):
     broker_url: str = ""
     rules_targets: str = ""
     scoring_target: str = "127.0.0.1:7402"
-    queues: str = "bots,tallies"
+    queues: str = "bots,tallies,archive"
+    data_files: str = ""
     concurrency: Count = 1
     task_seconds: Seconds = 20
 

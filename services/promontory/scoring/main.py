@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
+from promontory.archive.opening import with_archive
 from promontory.eventlog.port import EventLog
 from promontory.eventlog.redis_streams import open_log
 from promontory.runtime import clock
@@ -16,10 +17,12 @@ from promontory.scoring.usecases import ForgetPlayer, Ratings, TallyMatch
 async def main(settings: ScoringSettings) -> None:
     """Serve scoring until SIGTERM.
 
-    Raises `UnsafeServer` or `LibraryMissing` if the server at `redis_url` must not or cannot hold the logs.
+    Raises `UnsafeServer` or `LibraryMissing` if the server at `redis_url` must not or cannot hold the logs, and
+    `SettingsError` if the archive's address is malformed.
     """
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
-        servicers = [(pb.DESCRIPTOR.services_by_name["ScoringService"], servicer(log))]
+        archived = with_archive(log, settings.archive_url)
+        servicers = [(pb.DESCRIPTOR.services_by_name["ScoringService"], servicer(archived))]
         await serve(Service(servicers=servicers), settings)
 
 

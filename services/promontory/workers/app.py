@@ -9,9 +9,10 @@ from celery import Celery
 from promontory.runtime.broker import broker_url, celery_settings
 from promontory.runtime.identity import Scope, ServiceIdentity, load_key
 from promontory.runtime.settings import WorkerSettings
+from promontory.workers.archiving import Archiving
 from promontory.workers.requests import AcknowledgedTask
 from promontory.workers.services import Services
-from promontory.workers.tasks import add_tasks
+from promontory.workers.tasks import add_archive_task, add_tasks
 
 SCOPES = frozenset({Scope.PLAY_FOR_THE_HOUSE, Scope.TALLY_MATCH})
 
@@ -26,6 +27,7 @@ def create_app(settings: WorkerSettings) -> Celery:
     app.conf.update(_worker_settings(settings.task_seconds))
     identity = ServiceIdentity(load_key(settings.service_key_file), "worker", SCOPES)
     add_tasks(app, Services(settings, identity))
+    add_archive_task(app, Archiving(settings))
     return app
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from celery import Celery
 
-from promontory.runtime.broker import PLAY_BOT_TURN, TALLY_MATCH
+from promontory.runtime.broker import ARCHIVE_MATCH, PLAY_BOT_TURN, TALLY_MATCH
+from promontory.workers.archiving import Archiving
 from promontory.workers.services import Services
 from promontory.workers.turns import Policies, play_turn
 
@@ -22,3 +23,12 @@ def add_tasks(app: Celery, services: Services) -> None:
     def tally_match(match_id: str) -> bool:
         """Have the match tallied, and return whether this call counted it."""
         return bool(services.tally(match_id).tallied)
+
+
+def add_archive_task(app: Celery, archiving: Archiving) -> None:
+    """Add the task that archives matches to `app`."""
+
+    @app.task(name=ARCHIVE_MATCH, shared=False)  # type: ignore[untyped-decorator]
+    def archive_match(match_id: str, closed_at_ms: int, attempt: int) -> str:
+        """Move the match to the archive, or put that off, and return what became of it."""
+        return archiving.archive(match_id, closed_at_ms, attempt=attempt).value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from promontory.eventlog.obligations import bot_turn_name, tally_name
+from promontory.eventlog.obligations import archive_name, bot_turn_name, tally_name
 from promontory.eventlog.port import Claimed
-from promontory.relay.domain import Ages, BotTurn, TallyDue, parse, task_of
+from promontory.relay.domain import Ages, ArchiveDue, BotTurn, TallyDue, parse, task_of
 
 MATCH = "tc-0a7-abcdefghijklmnopqrstuvwxyz"
 BOT = f"bot|{MATCH}|1|12"
@@ -22,6 +22,18 @@ def test_a_tally_is_read_from_its_name() -> None:
     """`tally|<match>`."""
     assert tally_name(MATCH) == f"tally|{MATCH}"
     assert parse(f"tally|{MATCH}") == TallyDue(MATCH)
+
+
+def test_an_archiving_is_read_from_its_name() -> None:
+    """`archive|<match>|<ms>`; the time of the match's end says how long it has been waiting."""
+    assert archive_name(MATCH, 1_790_000_000_123) == f"archive|{MATCH}|1790000000123"
+    assert parse(archive_name(MATCH, 1_790_000_000_123)) == ArchiveDue(MATCH, 1_790_000_000_123)
+
+
+def test_an_archiving_s_task_says_which_attempt_it_is() -> None:
+    """The worker puts it off the longer, the more there were."""
+    task = task_of(ArchiveDue(MATCH, 7), Claimed(f"archive|{MATCH}|7", 3, exhausted=False))
+    assert (task.queue, task.arguments) == ("archive", (MATCH, 7, 3))
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """PERMISSION_DENIED. The host has sent the player away from the table."""
     ERROR_REASON_GUEST_NOT_FOUND: _ErrorReason.ValueType  # 48
     """NOT_FOUND. No other guest, `playerId`, sits at the table."""
+    ERROR_REASON_ARCHIVE_UNAVAILABLE: _ErrorReason.ValueType  # 49
+    """UNAVAILABLE. The match is over and archived, and the archive does not answer. Try again."""
+    ERROR_REASON_ARCHIVE_MISSING: _ErrorReason.ValueType  # 50
+    """FAILED_PRECONDITION. The match was archived, and its file is not in the archive. Nothing can be done but to report
+    it.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -258,4 +264,10 @@ ERROR_REASON_TABLE_BARRED: ErrorReason.ValueType  # 47
 """PERMISSION_DENIED. The host has sent the player away from the table."""
 ERROR_REASON_GUEST_NOT_FOUND: ErrorReason.ValueType  # 48
 """NOT_FOUND. No other guest, `playerId`, sits at the table."""
+ERROR_REASON_ARCHIVE_UNAVAILABLE: ErrorReason.ValueType  # 49
+"""UNAVAILABLE. The match is over and archived, and the archive does not answer. Try again."""
+ERROR_REASON_ARCHIVE_MISSING: ErrorReason.ValueType  # 50
+"""FAILED_PRECONDITION. The match was archived, and its file is not in the archive. Nothing can be done but to report
+it.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
