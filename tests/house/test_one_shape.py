@@ -33,6 +33,7 @@ METHODS = (
     "OfferEnding",
     "DeclineEnding",
     "ExportMatch",
+    "ForkMatch",
     "PlayAutomatically",
     "EnforceClock",
 )

@@ -14,14 +14,17 @@ from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import fold
 from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match, SeatKind, SeatSetup, Setup, Step
+from promontory.rules.forking import Forking
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.presence import LocalPresence
 from promontory.rules.recorder import Answer
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import AesGcmSeals
+from promontory.rules.servicer import RulesCases
 from promontory.rules.usecases import Environment, Referee, Submission
 from promontory.runtime import clock
+from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.identity import Caller
 
 GAME = "transcontinental"
@@ -65,9 +68,15 @@ class Bench:
         self.ledger = Ledger(self.ruleset)
         self.matches = Matches(self.log, self.ledger, game=game, cached=cached)
         self.presence = LocalPresence(clock.now_ms)
-        environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64, self.presence)
+        self.environment = Environment(SEALS, lambda: SEED, frozenset({"greedy"}), 64, self.presence)
         self.arbitration = Arbitration(self.ledger, self.matches, seals=SEALS, presence=self.presence)
-        self.referee = Referee(self.ruleset, self.ledger, self.matches, environment)
+        self.referee = Referee(self.ruleset, self.ledger, self.matches, self.environment)
+        self.forking = self.forking_at(120)
+        self.cases = RulesCases(self.referee, self.arbitration, self.forking)
+
+    def forking_at(self, most: int) -> Forking:
+        """Return the use case of forks, of which a player may ask for so many a minute."""
+        return Forking(self.ledger, self.matches, self.environment, Allowance(creations(most)))
 
     def replica(self) -> Bench:
         """Return another process's referee on the same log."""

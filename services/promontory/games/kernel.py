@@ -58,6 +58,13 @@ class Outcome(msgspec.Struct, frozen=True):
     scores: tuple[int, ...]
 
 
+class Pile(msgspec.Struct, frozen=True):
+    """Cards or the like that no seat sees: what they are, and their ids, top first."""
+
+    name: str
+    item_ids: tuple[str, ...]
+
+
 class Game(Protocol[State, Command, Event, View, Legal]):
     """The rules of one game, with the data (cards, tiles) they are played with: a decider.
 
@@ -108,6 +115,9 @@ class Game(Protocol[State, Command, Event, View, Legal]):
 
     def view(self, state: State, seat: Seat | None) -> View:
         """Return what `seat`, or a spectator (None), may know of `state`; built from an allow-list."""
+
+    def hidden(self, state: State) -> tuple[Pile, ...]:
+        """Return what no seat may know of `state`, to be shown once the match is over."""
 
     def redact(self, state: State, event: Event, seat: Seat | None) -> Event:
         """Return `event` as `seat`, or a spectator (None), may see it; `state` is the one after it."""

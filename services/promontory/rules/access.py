@@ -71,9 +71,22 @@ def _not_yours(seat: Seat) -> Refusal:
 
 
 def require_audience(match: Match, seat: Seat | None, caller: Caller) -> None:
-    """Raise the refusal that keeps `caller` from looking as `seat`; everybody may look as a spectator (None)."""
-    if seat is not None:
+    """Raise the refusal that keeps `caller` from looking as `seat`.
+
+    Everybody may look as a spectator (None), and from every seat once the match is closed.
+    """
+    if seat is None:
+        return
+    if match.is_closed:
+        seat_of(match, seat)
+    else:
         require_seat(match, seat, caller)
+
+
+def require_closed(match: Match) -> None:
+    """Raise the refusal `MATCH_OPEN` unless all about the match may be told."""
+    if not match.is_closed:
+        raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", "the match is still being played")
 
 
 def require_house_played(match: Match, seat: Seat) -> None:

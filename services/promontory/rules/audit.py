@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
+from msgspec.structs import replace
 
 from promontory.codec.port import Undecodable
 from promontory.eventlog.port import GENESIS, Commit, chain
@@ -23,7 +25,7 @@ from promontory.games.registry import AnyGame
 from promontory.games.text import counted
 from promontory.rules import arbiter, records
 from promontory.rules.conduct import Act, Enforce
-from promontory.rules.domain import CommitMeta, Decision, Match, Moment, begin
+from promontory.rules.domain import CommitMeta, Decision, Happening, Match, Moment, Origin, begin, happenings
 from promontory.rules.draws import draws_of
 from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
@@ -32,6 +34,9 @@ from promontory.rules.secrecy import Secrecy
 from promontory.runtime.errors import Refusal
 
 Line = TypeVar("Line", Header, CommitLine, Footer)
+
+_SENSELESS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What rules may raise in a state that they never lead to; only a forged past of a fork has such a one."""
 
 
 class AuditReport(msgspec.Struct, frozen=True):
@@ -43,6 +48,9 @@ class AuditReport(msgspec.Struct, frozen=True):
 
     `late` are commits by a player whose time was up, grace included, before anybody had recorded that: not wrong, for
     the clock counts once it is called, but for players to know.
+
+    A fork names the match it was `forked_from`, and that one's version `forked_at`; `past_checked` tells whether the
+    file of that match was there to compare the fork's past with.
     """
 
     ok: bool
@@ -61,16 +69,25 @@ class AuditReport(msgspec.Struct, frozen=True):
     cause: str | None = None
     undecided: bool = False
     late: tuple[int, ...] = ()
+    forked_from: str = ""
+    forked_at: int = 0
+    past_checked: bool = False
 
     def sentence(self) -> str:
         """Return the finding in one sentence."""
         if self.ok:
-            return f"match {self.match_id}: {self.commits} commits, all right ({self._end()})"
+            return f"match {self.match_id}: {self.commits} commits, all right ({self._end()}){self._past()}"
         where = f"commit {self.version}" if self.version else "the file"
         of_match = f"match {self.match_id}: " if self.match_id else ""
         if self.undecided:
             return f"{of_match}cannot be judged: {self.cause}"
         return f"{of_match}{where} is wrong: {self.cause}"
+
+    def _past(self) -> str:
+        if not self.forked_from:
+            return ""
+        origin = f"; forked from {self.forked_from} at version {self.forked_at}, "
+        return origin + ("as that match has it" if self.past_checked else "which was not checked: add its file")
 
     def _end(self) -> str:
         places = zip(self.players, self.places, strict=bool(self.places))
@@ -112,12 +129,13 @@ def shipped_rulesets(data: Mapping[str, Sequence[bytes]] = MappingProxyType({}))
     return tuple(load_ruleset(entry.name, data.get(entry.name, ())) for entry in registry.GAMES)
 
 
-def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:
+def audit(raw: bytes, rulesets: Sequence[Ruleset], *, originals: Sequence[bytes] = ()) -> AuditReport:
     """Check the audit file `raw` by the rules in `rulesets`, as one pure computation.
 
     Right is a file in its canonical form, whose hashes fit, and whose every commit is what the rules make of the
     recorded commands with the draws of the published seed, up to the outcome; and what the rules show of it to anybody
-    tells nothing that they must not know.
+    tells nothing that they must not know. The past that a fork begins with is compared with that of its original if the
+    file of that match is among `originals`.
     """
     try:
         file = _read(raw)
@@ -125,16 +143,18 @@ def audit(raw: bytes, rulesets: Sequence[Ruleset]) -> AuditReport:
         return AuditReport(ok=False, version=wrong.version, cause=wrong.cause)
     try:
         match, late = _replayed(file, rulesets)
+        past_checked = _is_past_of(file, match.forked_from, originals)
     except _Wrong as wrong:
         undecided = isinstance(wrong, _Undecided)
         return AuditReport(
             ok=False, match_id=file.match_id, version=wrong.version, cause=wrong.cause, undecided=undecided
         )
-    return _report(match, late)
+    return _report(match, late, past_checked=past_checked)
 
 
-def _report(match: Match, late: tuple[int, ...]) -> AuditReport:
+def _report(match: Match, late: tuple[int, ...], *, past_checked: bool) -> AuditReport:
     assert match.result is not None, "a match whose replay is right is over"  # noqa: S101 - for the checker
+    origin = match.forked_from
     return AuditReport(
         ok=True,
         match_id=match.match_id,
@@ -149,7 +169,44 @@ def _report(match: Match, late: tuple[int, ...]) -> AuditReport:
         scores=match.result.scores,
         reason=match.result.reason.value,
         late=late,
+        forked_from=origin.match_id if origin else "",
+        forked_at=origin.version if origin else 0,
+        past_checked=past_checked,
     )
+
+
+def _is_past_of(fork: _File, origin: Origin | None, files: Sequence[bytes]) -> bool:
+    """Tell whether the past of `fork` is that of its original, or False if none of `files` is that match's.
+
+    Raises what is wrong with it.
+    """
+    original = None if origin is None else _file_of(origin.match_id, files)
+    if origin is None or original is None:
+        return False
+    past, first = original.commits[: origin.version], fork.commits[0]
+    if len(past) < origin.version or past[-1].head != origin.head:
+        raise _Wrong(1, f"match {origin.match_id} was not like that at version {origin.version}")
+    if tuple(event for commit in past for event in records.of_game(commit)) != records.of_game(first):
+        raise _Wrong(1, f"its past is not what happened in match {origin.match_id} up to version {origin.version}")
+    if _terms(past[0]) != _terms(first):
+        raise _Wrong(1, f"it is not played as match {origin.match_id} was")
+    return True
+
+
+def _file_of(match_id: str, files: Sequence[bytes]) -> _File | None:
+    """Return the first of `files` that is the audit file of a match, and in order, or None."""
+    for raw in files:
+        with suppress(_Wrong):
+            file = _read(raw)
+            if file.match_id == match_id:
+                return file
+    return None
+
+
+def _terms(first: Commit) -> tuple[str, bytes, str, int]:
+    """Return what a fork keeps of its original's creation: rules, data, variant, and the number of seats."""
+    created = records.restore_created(first.events[0])
+    return created.rules_version, created.data_hash, created.setup.variant, len(created.setup.seats)
 
 
 def _read(raw: bytes) -> _File:
@@ -243,6 +300,7 @@ def _before_all(file: _File, ruleset: Ruleset, seed: bytes) -> Match:
         now_ms = records.decode_meta(first.meta).recorded_at_ms
         sealed = Seed(seed, created.sealed_seed)
         match = new_match(game, file.match_id, created.setup, seed=sealed, now_ms=now_ms)
+        match = replace(match, forked_from=created.forked_from)
     except (Undecodable, ValueError) as error:
         raise _Wrong(1, str(error)) from error
     if created.commitment != match.commitment:
@@ -276,6 +334,14 @@ class _Referee:
     def after(self, match: Match, commit: Commit) -> Match:
         """Return `match` after `commit`, or raise what the commit should have been."""
         try:
+            return self._judged(match, commit)
+        except _SENSELESS as error:
+            if match.forked_from is None:
+                raise
+            raise _Wrong(commit.version, "the past of the fork makes no sense") from error
+
+    def _judged(self, match: Match, commit: Commit) -> Match:
+        try:
             meta = records.decode_meta(commit.meta)
             commands = self._commands(meta)
             decision = self._decision(match, commit, meta, commands)
@@ -284,7 +350,8 @@ class _Referee:
         except (Undecodable, DecodeError, ValueError) as error:
             raise _Wrong(commit.version, str(error)) from error
         after = self._recorded(match, commit, meta, decision)
-        leak = None if after.is_closed else self._secrecy.leak(match.state, decision.happened, commands)
+        is_open_book = after.is_closed or (match.version == 0 and match.forked_from is not None)
+        leak = None if is_open_book else self._secrecy.leak(match.state, decision.happened, commands)
         if leak is not None:
             raise _Wrong(commit.version, leak)
         return after
@@ -306,6 +373,8 @@ class _Referee:
         if match.version == 0:
             is_creation = commit.command_id == CREATE and meta.actor is None and meta.act is None and not commands
             _require(is_creation, "it is no creation")
+            if match.forked_from is not None:
+                return Decision(self._past(match, commit))
             return Decision(begin(self._game, match.setup, self._draws))
         _require(meta.recorded_at_ms >= match.updated_at_ms, "it is recorded before the commit that it follows")
         moment = Moment(self._game, match, self._draws, meta.recorded_at_ms)
@@ -317,6 +386,12 @@ class _Referee:
         if seat in arbiter.due(match, moment.now_ms):
             self.late.append(commit.version)
         return arbiter.submitted(moment, seat, commands)
+
+    def _past(self, match: Match, commit: Commit) -> tuple[Happening, ...]:
+        """Return what a fork begins with, which is recorded and not judged again."""
+        events = records.restore_events(self._codec, commit.events[1:])
+        _require(bool(events), "it is a fork without a past")
+        return happenings(self._game, match.state, events)
 
     def _acted(self, moment: Moment, commit: Commit, meta: CommitMeta, act: Act) -> Decision:
         _require(not meta.commands, "it holds commands beside an act")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, tally_name
+from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, list_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
@@ -84,6 +84,14 @@ class Setup(msgspec.Struct, frozen=True):
         return tuple(seat.client_entropy for seat in self.seats)
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """A closed match at one of its versions, where a fork begins; `head` is the hash of its log up to there."""
+
+    match_id: str
+    version: int
+    head: bytes
+
+
 class CloseReason(StrEnum):
     """Why a match was closed."""
 
@@ -109,7 +117,7 @@ class Match(msgspec.Struct, frozen=True):
 
     `state` is the game's own, `conduct` what stands beside it. `repeated` counts for each seat its last commits that
     brought the game no further, and is empty before any seat has acted. `result` and `server_seed` are set by the
-    closing commit, and only by it.
+    closing commit, and only by it. A fork was `forked_from` another match.
     """
 
     match_id: str
@@ -128,6 +136,7 @@ class Match(msgspec.Struct, frozen=True):
     repeated: tuple[int, ...] = ()
     result: Result | None = None
     server_seed: bytes = b""
+    forked_from: Origin | None = None
 
     @property
     def version(self) -> int:
@@ -379,6 +388,8 @@ def obligations(
     due |= _clock_due(before, after)
     if after.result is not None and after.result.places and after.setup.rated:
         due[tally_name(after.match_id)] = 0
+    if after.is_closed:
+        due[list_name(after.match_id)] = 0
     if after.is_closed and archive_after_ms is not None:
         due[archive_name(after.match_id, after.updated_at_ms)] = archive_after_ms
     return due

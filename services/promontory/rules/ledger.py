@@ -244,4 +244,5 @@ def _created(match: Match) -> records.Created:
         match.setup,
         match.commitment,
         match.sealed_seed,
+        match.forked_from,
     )

@@ -10,6 +10,7 @@ from promontory.eventlog.port import EventLog, game_buckets
 from promontory.eventlog.redis_streams import open_log
 from promontory.games import fairness, registry
 from promontory.rules.arbitration import Arbitration
+from promontory.rules.forking import Forking
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.ports import DrawSeed, Presence
@@ -18,11 +19,12 @@ from promontory.rules.redis_presence import open_presence
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import load_seals
-from promontory.rules.servicer import RulesServicer
+from promontory.rules.servicer import RulesCases, RulesServicer
 from promontory.rules.survey import Survey
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
 from promontory.runtime import clock
+from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import RulesSettings, SettingsError, game_files
 
@@ -91,7 +93,8 @@ def compose(
     hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace, tokens=tokens)
     referee = Referee(ruleset, ledger, matches, environment)
     arbitration = Arbitration(ledger, matches, seals=seals, presence=presence)
-    servicer = RulesServicer(ruleset, referee, arbitration, hub)
+    forking = Forking(ledger, matches, environment, Allowance(creations(settings.max_creations_per_minute)))
+    servicer = RulesServicer(ruleset, RulesCases(referee, arbitration, forking), hub)
     return Service(
         servicers=[(ruleset.codec.service, servicer)],
         beside=[hub.follow_feed(), hub.sweep(), Survey(log, ruleset, every_seconds=settings.survey_seconds).run()],

@@ -13,7 +13,13 @@ from promontory.games.registry import AnyGame
 from promontory.rules.conduct import Ending, LeaveCause
 from promontory.rules.domain import Happening, Match, Step
 from promontory.rules.gallery import is_late
-from promontory.rules.records import KIND_NUMBERS, conduct_message, outcome_message, time_control_message
+from promontory.rules.records import (
+    KIND_NUMBERS,
+    conduct_message,
+    origin_message,
+    outcome_message,
+    time_control_message,
+)
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.watch import End, EndReason, Quiet, Snapshot, Update
@@ -66,11 +72,19 @@ class Presenter:
             abandon_after=duration(match.setup.abandon_after_ms) if match.setup.abandon_after_ms else None,
             spectator_delay=match.setup.spectator_delay,
             stand_in_policy=match.setup.stand_in_policy,
+            forked_from=None if match.forked_from is None else origin_message(match.forked_from),
         )
 
     def view(self, match: Match, audience: Seat | None) -> Any:
         """Return the game as `audience` may see it."""
         return self._codec.encode_view(self._game(match).view(match.state, audience))
+
+    def hidden(self, match: Match) -> dict[str, Any]:
+        """Return all that was hidden at the version of `match`: what each seat saw, and what none did."""
+        game = self._game(match)
+        piles = [match_pb2.HiddenPile(name=each.name, item_ids=each.item_ids) for each in game.hidden(match.state)]
+        views = [self.view(match, seat) for seat in range(len(match.setup.seats))]
+        return {"seat_views": views, "hidden_piles": piles}
 
     def events(self, match: Match, happened: Iterable[Happening], audience: Seat | None) -> list[Any]:
         """Return the events of `match` that `happened`, as `audience` may see them."""

@@ -14,11 +14,11 @@ from promontory.codec.mapping import StructMapping, kinds_of
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import canonical, parse
 from promontory.codec.times import duration, ms_of
-from promontory.eventlog.port import StoredEvent
+from promontory.eventlog.port import Commit, StoredEvent
 from promontory.games.fairness import SCHEME
 from promontory.rules.clocks import GRACE_MS, ClockKind, TimeControl
 from promontory.rules.conduct import ConductEvent
-from promontory.rules.domain import CloseReason, CommitMeta, Match, Result, SeatKind, SeatSetup, Setup
+from promontory.rules.domain import CloseReason, CommitMeta, Match, Origin, Result, SeatKind, SeatSetup, Setup
 
 MATCH_CREATED = events_pb2.MatchCreated.DESCRIPTOR.full_name
 MATCH_CLOSED = events_pb2.MatchClosed.DESCRIPTOR.full_name
@@ -56,6 +56,7 @@ class Created(msgspec.Struct, frozen=True):
     setup: Setup
     commitment: bytes
     sealed_seed: bytes
+    forked_from: Origin | None = None
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -149,6 +150,7 @@ def store_created(created: Created) -> StoredEvent:
         scheme=SCHEME,
         commitment=created.commitment,
         sealed_seed=created.sealed_seed,
+        forked_from=None if created.forked_from is None else origin_message(created.forked_from),
     )
     return StoredEvent(MATCH_CREATED, canonical(message))
 
@@ -166,7 +168,17 @@ def restore_created(stored: StoredEvent) -> Created:
         setup_of(message.setup),
         message.commitment,
         message.sealed_seed,
+        _origin(message.forked_from) if message.HasField("forked_from") else None,
     )
+
+
+def origin_message(origin: Origin) -> match_pb2.ForkOrigin:
+    """Return `origin` as the message that is stored and shown."""
+    return match_pb2.ForkOrigin(match_id=origin.match_id, version=origin.version, head=origin.head)
+
+
+def _origin(message: match_pb2.ForkOrigin) -> Origin:
+    return Origin(message.match_id, message.version, message.head)
 
 
 def outcome_message(result: Result) -> match_pb2.Outcome:
@@ -228,6 +240,13 @@ def restore_conduct(stored: StoredEvent) -> ConductEvent:
     inner.SetInParent()
     event: ConductEvent = _CONDUCT.decode(message)
     return event
+
+
+def of_game(commit: Commit) -> tuple[StoredEvent, ...]:
+    """Return the events of the game itself in `commit`."""
+    return tuple(
+        event for event in commit.events if event.type not in (MATCH_CREATED, MATCH_CLOSED) and not is_conduct(event)
+    )
 
 
 def store_events(codec: GameCodec, events: Iterable[Any]) -> tuple[StoredEvent, ...]:

@@ -9,10 +9,11 @@ from promontory.games.kernel import Seat
 from promontory.rules.arbitration import Wish
 from promontory.rules.conduct import Ending
 from promontory.rules.domain import Setup
+from promontory.rules.forking import ForkSeat, ForkWish
 from promontory.rules.presenter import ENDING_NUMBERS
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
-from promontory.rules.usecases import Submission
+from promontory.rules.usecases import Listing, Submission
 from promontory.rules.validation import check_command_count, check_data_hash, check_match_id, check_version
 from promontory.runtime.errors import Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
@@ -46,6 +47,16 @@ class Reader:
         """Return the name of the caller's intent."""
         return REQUEST_ID.checked(request.request_id, "request_id")
 
+    def listing(self, request: Any) -> Listing:
+        """Return which commits to list."""
+        return Listing(
+            match_id=self.match_id(request),
+            seat=self.audience(request),
+            size=request.page_size,
+            token=request.page_token,
+            as_seen=request.as_seen,
+        )
+
     def data_hash(self, request: Any) -> bytes:
         """Return the SHA-256 of the data asked for, 32 bytes, or nothing."""
         data_hash: bytes = request.data_hash
@@ -68,6 +79,12 @@ class Reader:
             return setup_of(request.setup)
         except Undecodable as error:
             raise _malformed("setup", error) from error
+
+    def fork(self, request: Any) -> ForkWish:
+        """Return which match to fork, and how."""
+        check_version(request.version, "version")
+        seats = tuple(ForkSeat(seat.bot_policy, seat.client_entropy) for seat in request.seats)
+        return ForkWish(self.match_id(request), request.version, seats)
 
     def commands(self, request: Any) -> tuple[Any, ...]:
         """Return the commands, 1 to 16, given by the request's seat."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from promontory.client.retrying import SILENT_HEARTBEATS
@@ -14,6 +15,7 @@ from promontory.games.kernel import Seat
 from promontory.rules import access, export
 from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
+from promontory.rules.forking import Forking
 from promontory.rules.gallery import is_late
 from promontory.rules.presenter import Presenter
 from promontory.rules.recorder import Answer
@@ -26,11 +28,20 @@ from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
 
 
+class RulesCases(msgspec.Struct, frozen=True):
+    """The use cases of one game's matches."""
+
+    referee: Referee
+    arbitration: Arbitration
+    forking: Forking
+
+
 class RulesServicer:
     """Serves the gRPC service of the game in `ruleset`; the messages are those of its proto package."""
 
-    def __init__(self, ruleset: Ruleset, referee: Referee, arbitration: Arbitration, hub: Hub) -> None:
-        self._ruleset, self._referee, self._arbitration, self._hub = ruleset, referee, arbitration, hub
+    def __init__(self, ruleset: Ruleset, cases: RulesCases, hub: Hub) -> None:
+        self._ruleset, self._hub = ruleset, hub
+        self._referee, self._arbitration, self._forking = cases.referee, cases.arbitration, cases.forking
         self._read, self._present = Reader(ruleset), Presenter(ruleset, hub.tokens)
         self._pb: Any = ruleset.codec.messages
 
@@ -43,8 +54,13 @@ class RulesServicer:
     async def GetMatch(self, request: Any, context: Context) -> Any:
         """Return a match and the caller's view of it."""
         match_id, seat = self._read.match_id(request), self._read.audience(request)
+        if request.full:
+            await self._referee.require_closed(match_id)
         match = await self._referee.look(caller(), match_id, seat, version=self._read.version(request, "version"))
-        return self._pb.GetMatchResponse(match=self._present.match(match), view=self._present.view(match, seat))
+        hidden = self._present.hidden(match) if request.full else {}
+        return self._pb.GetMatchResponse(
+            match=self._present.match(match), view=self._present.view(match, seat), **hidden
+        )
 
     async def GetGameData(self, request: Any, context: Context) -> Any:
         """Return the data file that matches are played with."""
@@ -103,9 +119,9 @@ class RulesServicer:
 
     async def ListMatchEvents(self, request: Any, context: Context) -> Any:
         """List a match's commits in pages."""
-        match_id, seat = self._read.match_id(request), self._read.audience(request)
-        page = await self._referee.page(caller(), match_id, seat, size=request.page_size, token=request.page_token)
-        commits = [self._present.listed(step, seat, full=page.full) for step in page.steps]
+        wanted = self._read.listing(request)
+        page = await self._referee.page(caller(), wanted)
+        commits = [self._present.listed(step, wanted.seat, full=page.full) for step in page.steps]
         return self._pb.ListMatchEventsResponse(commits=commits, next_page_token=page.next_token)
 
     async def Resign(self, request: Any, context: Context) -> Any:
@@ -150,6 +166,12 @@ class RulesServicer:
         commits = await self._referee.whole_log(match_id)
         for chunk in export.chunks(export.audit_lines(match_id, commits)):
             yield self._pb.ExportMatchResponse(chunk=chunk)
+
+    async def ForkMatch(self, request: Any, context: Context) -> Any:
+        """Begin a match where a closed one stood."""
+        wish, request_id = self._read.fork(request), self._read.request_id(request)
+        match = await self._forking.fork(caller(), request_id, wish)
+        return self._pb.ForkMatchResponse(match=self._present.match(match))
 
     async def PlayAutomatically(self, request: Any, context: Context) -> Any:
         """Play the automatic command for a house bot's seat that failed to act."""

@@ -31,12 +31,12 @@ from promontory.rules.gallery import Gallery
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.matches import Matches
 from promontory.rules.metering import CommandMeter
+from promontory.rules.milestones import Milestones
 from promontory.rules.ports import DrawSeed, Presence, Seals
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.validation import check_reached, check_repeated, check_setup
 from promontory.runtime import clock
-from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.pages import page_size, page_start, page_token, token_invalid
 
@@ -60,6 +60,24 @@ class Preview(msgspec.Struct, frozen=True):
     match: Match
     happened: tuple[Happening, ...]
     ends_early: bool
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Which commits to list: the next `size` (0: a usual number), for one who looks from `seat`.
+
+    A closed match is listed in full, unless it is wanted `as_seen` at the time. `token` is that of the page.
+    """
+
+    match_id: str
+    seat: Seat | None
+    size: int = 0
+    token: str = ""
+    as_seen: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells it from other listings."""
+        return f"events {self.match_id} {self.seat}{' as seen' if self.as_seen else ''}"
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -88,7 +106,7 @@ class Referee:
         self._seals, self._draw_seed = environment.seals, environment.draw_seed
         self._policies, self._buckets = environment.policies, environment.buckets
         self._presence = environment.presence
-        self._gallery = Gallery(matches)
+        self._gallery, self._milestones = Gallery(matches), Milestones(matches)
         self._recorder = Recorder(ledger, matches, environment.seals)
         self._meter = CommandMeter(ruleset.game.name)
 
@@ -117,7 +135,11 @@ class Referee:
         if version is None or version == match.version:
             return match
         check_reached(version, match.version)
-        return (await self._matches.step(match_id, version)).match
+        return await self._milestones.at(match_id, version)
+
+    async def require_closed(self, match_id: str) -> None:
+        """Raise the refusal `MATCH_OPEN` while the match is being played, `MATCH_NOT_FOUND` if there is none."""
+        access.require_closed(await self._matches.fresh(match_id))
 
     async def legal(self, caller: Caller, match_id: str, seat: Seat) -> tuple[int, Any]:
         """Return the match's version and everything the rules accept from `seat` now, in the game's own form."""
@@ -168,6 +190,7 @@ class Referee:
     async def resign(self, caller: Caller, match_id: str, seat: Seat, *, request_id: str) -> Answer:
         """Give the game up for `seat`: the same as submitting its command to resign."""
         match = await self._matches.recent(match_id)
+        caller = access.as_player(match, seat, caller)
         access.require_seat(match, seat, caller)
         command = self._ledger.game_of(match).resign(seat)
         return await self.submit(caller, Submission(match_id, seat, (command,), request_id))
@@ -216,24 +239,22 @@ class Referee:
         check_repeated(repeated_after(match, game, shown, actor=seat)[seat])
         return Preview(match, shown, ends_early=False)
 
-    async def page(self, caller: Caller, match_id: str, seat: Seat | None, *, size: int, token: str) -> Page:
-        """Return the next `size` commits (0: a usual number), for one who may look from `seat` while it is open."""
-        match = await self._gallery.seen(match_id, seat)
-        access.require_audience(match, seat, caller)
-        size, listing = page_size(size, usual=DEFAULT_PAGE, most=MAX_PAGE), f"events {match_id} {seat}"
-        (after,) = page_start(listing, token) if token else (0,)
+    async def page(self, caller: Caller, wanted: Listing) -> Page:
+        """Return some commits of a match; raise what keeps `caller` from looking."""
+        match = await self._gallery.seen(wanted.match_id, wanted.seat)
+        access.require_audience(match, wanted.seat, caller)
+        size = page_size(wanted.size, usual=DEFAULT_PAGE, most=MAX_PAGE)
+        (after,) = page_start(wanted.name, wanted.token) if wanted.token else (0,)
         if after >= match.version:
             raise token_invalid()
         last = min(after + size, match.version)
-        steps = (await self._matches.history(match_id, last=last))[after:]
-        token = page_token(listing, last) if last < match.version else ""
-        return Page(steps, full=match.is_closed, next_token=token)
+        steps = await self._milestones.steps(wanted.match_id, after=after, last=last)
+        token = page_token(wanted.name, last) if last < match.version else ""
+        return Page(steps, full=match.is_closed and not wanted.as_seen, next_token=token)
 
     async def whole_log(self, match_id: str) -> Sequence[Commit]:
         """Return all commits of a match that is over, as stored, or raise the refusal `MATCH_OPEN`."""
-        match = await self._matches.fresh(match_id)
-        if not match.is_closed:
-            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", "the match is still being played")
+        await self.require_closed(match_id)
         return await self._matches.log.read(match_id)
 
 

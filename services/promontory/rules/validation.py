@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from promontory.games.fairness import MAX_ENTROPY_BYTES
 from promontory.games.registry import AnyGame, seat_counts
@@ -63,7 +63,24 @@ def check_repeated(repeated: int) -> None:
 
 def check_setup(setup: Setup, game: AnyGame, policies: Collection[str]) -> None:
     """Raise `BAD_REQUEST` with every fault of `setup`, if it has any."""
-    faults = dict(_faults(setup, game, policies))
+    _refuse(dict(_faults(setup, game, policies)))
+
+
+def check_fork(seats: Sequence[SeatSetup], count: int, policies: Collection[str]) -> None:
+    """Raise `BAD_REQUEST` with every fault of the `seats` of a fork of a match with `count` seats, if they have any."""
+    faults = {
+        f"seats[{index}].{field}": problem
+        for index, seat in enumerate(seats)
+        for field, problem in _seat_faults(seat, policies)
+        if field != "player_id"
+    }
+    if len(seats) != count:
+        faults["seats"] = f"are {count}, as in the match, or none"
+    _refuse(faults)
+
+
+def _refuse(faults: dict[str, str]) -> None:
+    """Raise `BAD_REQUEST` with `faults`, problems by field, if there are any."""
     if faults:
         field, problem = next(iter(faults.items()))
         text = f"{field}: {problem}"

@@ -76,6 +76,7 @@ class RulesSettings(ServerSettings):
     heartbeat_seconds: Seconds = 10
     max_stream_seconds: Seconds = 300
     survey_seconds: Seconds = 3600
+    max_creations_per_minute: Count = 120
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ async def heartbeat(bench: Bench, match: Match, seat: int | None, *, who: str = 
     """Return the first heartbeat of a stream, which begins now."""
     serve_as(player(who))
     async with hub_of(bench, BEATING) as hub:
-        servicer = RulesServicer(bench.ruleset, bench.referee, bench.arbitration, hub)
+        servicer = RulesServicer(bench.ruleset, bench.cases, hub)
         request = bench.ruleset.codec.messages.WatchMatchRequest(match_id=match.match_id, seat=seat)
         async with aclosing(servicer.WatchMatch(request, None)) as messages:  # type: ignore[arg-type, type-var]
             return next(filter(None, [message async for message in _two(messages)][1:])).heartbeat

@@ -17,15 +17,17 @@ from promontory.games.pacific.commands import Command
 from promontory.games.pacific.decisions import Question
 from promontory.games.pacific.state import Player, State
 from promontory.rules.arbitration import Arbitration
+from promontory.rules.forking import Forking
 from promontory.rules.ledger import Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.presence import LocalPresence
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
-from promontory.rules.servicer import RulesServicer
+from promontory.rules.servicer import RulesCases, RulesServicer
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
 from promontory.runtime import clock
+from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.errors import Refusal, as_refusal, status
 from promontory.runtime.identity import serve_as
 from tests.support.pacific import BLIND, GAME
@@ -79,11 +81,13 @@ class Desk:
         ledger = Ledger(rules)
         matches = Matches(MemoryEventLog(clock=clock.now_ms), ledger, game=rules.game.name, cached=10)
         presence = LocalPresence(clock.now_ms)
-        referee = Referee(rules, ledger, matches, Environment(SEALS, lambda: SEED, frozenset(), 4, presence))
+        environment = Environment(SEALS, lambda: SEED, frozenset(), 4, presence)
+        referee = Referee(rules, ledger, matches, environment)
+        forking = Forking(ledger, matches, environment, Allowance(creations(120)))
         arbitration = Arbitration(ledger, matches, seals=SEALS, presence=presence)
         buckets, tokens = game_buckets(rules.code, 4), ResumeTokens(b"k" * 32)
         hub = Hub(matches, buckets, game=rules.game.name, pace=Pace(0.02, 600), tokens=tokens)
-        self._servicer = RulesServicer(rules, referee, arbitration, hub)
+        self._servicer = RulesServicer(rules, RulesCases(referee, arbitration, forking), hub)
 
     async def ask(self, who: str, method: str, **fields: Any) -> tuple[bool, bytes]:
         """Call a method; see `Service`."""

@@ -7,7 +7,7 @@ import pytest
 from promontory.games.transcontinental.commands import DrawCard, Resign
 from promontory.games.transcontinental.vocabulary import Source
 from promontory.rules.domain import Match
-from promontory.rules.usecases import Page
+from promontory.rules.usecases import Listing, Page
 from promontory.rules.validation import check_match_id
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
@@ -91,7 +91,7 @@ async def test_nobody_looks_from_a_seat_but_its_player(caller: Caller, seat: int
     for look in (
         bench.referee.look(caller, match.match_id, seat, version=None),
         bench.referee.legal(caller, match.match_id, seat),
-        bench.referee.page(caller, match.match_id, seat, size=0, token=""),
+        bench.referee.page(caller, Listing(match.match_id, seat)),
         bench.referee.preview(caller, match.match_id, seat, (DrawCard(seat, Source.DECK),)),
         bench.referee.resign(caller, match.match_id, seat, request_id="x"),
     ):
@@ -111,7 +111,7 @@ async def test_legal_commands_are_those_of_the_latest_version() -> None:
 
 
 async def page(bench: Bench, match: Match, *, size: int = 0, token: str = "", seat: int | None = None) -> Page:
-    return await bench.referee.page(ADA, match.match_id, seat, size=size, token=token)
+    return await bench.referee.page(ADA, Listing(match.match_id, seat, size, token))
 
 
 async def test_pages_joined_are_the_whole_list() -> None:

@@ -8,6 +8,7 @@ from promontory.games.transcontinental.commands import Resign
 from promontory.rules.domain import Match, SeatSetup, Setup
 from promontory.rules.lane import BUFFERED_STEPS
 from promontory.rules.resuming import Resume
+from promontory.rules.usecases import Listing
 from promontory.rules.watch import End, EndReason, Pace, Quiet, Snapshot
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
@@ -64,8 +65,8 @@ async def test_commits_are_listed_late_too(caller: Caller) -> None:
     """[ListMatchEvents] Pages end where spectators' sight does."""
     bench = Bench()
     match = await bench.play(await bench.create(DELAYED), until=9)
-    first = await bench.referee.page(caller, match.match_id, None, size=4, token="")
-    second = await bench.referee.page(caller, match.match_id, None, size=4, token=first.next_token)
+    first = await bench.referee.page(caller, Listing(match.match_id, None, size=4))
+    second = await bench.referee.page(caller, Listing(match.match_id, None, 4, first.next_token))
     assert [step.version for step in (*first.steps, *second.steps)] == [1, 2, 3, 4, 5, 6]
     assert second.next_token == ""
 
@@ -76,7 +77,7 @@ async def test_a_match_that_is_over_is_shown_at_once(caller: Caller) -> None:
     match = await bench.play(await bench.create(DELAYED), until=9)
     match = (await bench.submit(match, Resign(match.to_act[0]))).step.match
     assert await bench.referee.look(caller, match.match_id, None, version=None) == match
-    page = await bench.referee.page(caller, match.match_id, None, size=100, token="")
+    page = await bench.referee.page(caller, Listing(match.match_id, None, size=100))
     assert (len(page.steps), page.full) == (10, True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
+from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.pacific.cards import RULES_VERSION, Deck
 from promontory.games.pacific.commands import (
     AnswerDecision,
@@ -108,6 +108,18 @@ class Pacific:
     def view(self, state: State, seat: Seat | None) -> GameView:
         """Return what `seat`, or a spectator (None), may know of `state`."""
         return view_of(self.deck, state, seat)
+
+    def hidden(self, state: State) -> tuple[Pile, ...]:
+        """Return the draw deck, and the cards that are reserved and not drawn yet, in the order of seats [P-3]."""
+        reserved = tuple(
+            card_id
+            for player in state.players
+            if player.execution is not None
+            for reservation in player.execution.reservations
+            for card_id in reservation.drawn_card_ids
+            if card_id not in player.holdings.hand
+        )
+        return Pile("draw_deck", state.deck), Pile("reserved_cards", reserved)
 
     def redact(self, state: State, event: Event, seat: Seat | None) -> Event:
         """Return `event` as `seat`, or a spectator (None), may see it; `state` is the one after it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
+from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.railroad_dice_2.box import box_of
 from promontory.games.railroad_dice_2.building import build, place, take_complex
 from promontory.games.railroad_dice_2.commands import (
@@ -109,6 +109,10 @@ class RailroadDice2:
     def view(self, state: State, seat: Seat | None) -> GameView:
         """Return `state` as `seat`, or a spectator (None), may know it, which is all of it."""
         return view_of(self.box, state, seat)
+
+    def hidden(self, state: State) -> tuple[Pile, ...]:
+        """Return nothing: all is public."""
+        return ()
 
     def redact(self, state: State, event: Event, seat: Seat | None) -> Event:
         """Return `event`: all of it is public [R-57]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
-from promontory.games.kernel import Draws, Malformed, Outcome, Rejected, Seat
+from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.transcontinental.cards import RULES_VERSION, Deck
 from promontory.games.transcontinental.commands import (
     Command,
@@ -120,6 +120,10 @@ class Transcontinental:
     def view(self, state: State, seat: Seat | None) -> GameView:
         """Return what `seat`, or a spectator (None), may know of `state`."""
         return view_of(self.deck, state, seat)
+
+    def hidden(self, state: State) -> tuple[Pile, ...]:
+        """Return the draw pile."""
+        return (Pile("draw_pile", state.deck),)
 
     def redact(self, state: State, event: Event, seat: Seat | None) -> Event:
         """Return `event` as `seat`, or a spectator (None), may see it; `state` is the one after it."""

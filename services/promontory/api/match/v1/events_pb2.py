@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/events.proto\x12\x17promontory.api.match.v1\x1a#promontory/api/match/v1/match.proto\"\xc5\x01\n\x0cMatchCreated\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x32\n\x05setup\x18\x05 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\x12\x0e\n\x06scheme\x18\x06 \x01(\t\x12\x12\n\ncommitment\x18\x07 \x01(\x0c\x12\x13\n\x0bsealed_seed\x18\x08 \x01(\x0c\"E\n\x0cTurnTimedOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x17\n\x0fstand_in_policy\x18\x03 \x01(\t\"e\n\x08SeatLeft\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x32\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32#.promontory.api.match.v1.LeaveCause\x12\x17\n\x0fstand_in_policy\x18\x03 \x01(\t\"N\n\rEndingOffered\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12/\n\x06\x65nding\x18\x02 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\"\x1e\n\x0e\x45ndingDeclined\x12\x0c\n\x04seat\x18\x01 \x01(\x05\"\x1c\n\x0cMatchAborted\x12\x0c\n\x04seat\x18\x01 \x01(\x05\"\xd3\x02\n\nMatchEvent\x12?\n\x0eturn_timed_out\x18\x01 \x01(\x0b\x32%.promontory.api.match.v1.TurnTimedOutH\x00\x12\x36\n\tseat_left\x18\x02 \x01(\x0b\x32!.promontory.api.match.v1.SeatLeftH\x00\x12@\n\x0e\x65nding_offered\x18\x03 \x01(\x0b\x32&.promontory.api.match.v1.EndingOfferedH\x00\x12\x42\n\x0f\x65nding_declined\x18\x04 \x01(\x0b\x32\'.promontory.api.match.v1.EndingDeclinedH\x00\x12>\n\rmatch_aborted\x18\x05 \x01(\x0b\x32%.promontory.api.match.v1.MatchAbortedH\x00\x42\x06\n\x04kind\"U\n\x0bMatchClosed\x12\x31\n\x07outcome\x18\x01 \x01(\x0b\x32 .promontory.api.match.v1.Outcome\x12\x13\n\x0bserver_seed\x18\x02 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/events.proto\x12\x17promontory.api.match.v1\x1a#promontory/api/match/v1/match.proto\"\x94\x02\n\x0cMatchCreated\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x32\n\x05setup\x18\x05 \x01(\x0b\x32#.promontory.api.match.v1.MatchSetup\x12\x0e\n\x06scheme\x18\x06 \x01(\t\x12\x12\n\ncommitment\x18\x07 \x01(\x0c\x12\x13\n\x0bsealed_seed\x18\x08 \x01(\x0c\x12=\n\x0b\x66orked_from\x18\t \x01(\x0b\x32#.promontory.api.match.v1.ForkOriginH\x00\x88\x01\x01\x42\x0e\n\x0c_forked_from\"E\n\x0cTurnTimedOut\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0e\n\x06number\x18\x02 \x01(\x05\x12\x17\n\x0fstand_in_policy\x18\x03 \x01(\t\"e\n\x08SeatLeft\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x32\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32#.promontory.api.match.v1.LeaveCause\x12\x17\n\x0fstand_in_policy\x18\x03 \x01(\t\"N\n\rEndingOffered\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12/\n\x06\x65nding\x18\x02 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\"\x1e\n\x0e\x45ndingDeclined\x12\x0c\n\x04seat\x18\x01 \x01(\x05\"\x1c\n\x0cMatchAborted\x12\x0c\n\x04seat\x18\x01 \x01(\x05\"\xd3\x02\n\nMatchEvent\x12?\n\x0eturn_timed_out\x18\x01 \x01(\x0b\x32%.promontory.api.match.v1.TurnTimedOutH\x00\x12\x36\n\tseat_left\x18\x02 \x01(\x0b\x32!.promontory.api.match.v1.SeatLeftH\x00\x12@\n\x0e\x65nding_offered\x18\x03 \x01(\x0b\x32&.promontory.api.match.v1.EndingOfferedH\x00\x12\x42\n\x0f\x65nding_declined\x18\x04 \x01(\x0b\x32\'.promontory.api.match.v1.EndingDeclinedH\x00\x12>\n\rmatch_aborted\x18\x05 \x01(\x0b\x32%.promontory.api.match.v1.MatchAbortedH\x00\x42\x06\n\x04kind\"U\n\x0bMatchClosed\x12\x31\n\x07outcome\x18\x01 \x01(\x0b\x32 .promontory.api.match.v1.Outcome\x12\x13\n\x0bserver_seed\x18\x02 \x01(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,19 +33,19 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.match.v1.eve
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_MATCHCREATED']._serialized_start=103
-  _globals['_MATCHCREATED']._serialized_end=300
-  _globals['_TURNTIMEDOUT']._serialized_start=302
-  _globals['_TURNTIMEDOUT']._serialized_end=371
-  _globals['_SEATLEFT']._serialized_start=373
-  _globals['_SEATLEFT']._serialized_end=474
-  _globals['_ENDINGOFFERED']._serialized_start=476
-  _globals['_ENDINGOFFERED']._serialized_end=554
-  _globals['_ENDINGDECLINED']._serialized_start=556
-  _globals['_ENDINGDECLINED']._serialized_end=586
-  _globals['_MATCHABORTED']._serialized_start=588
-  _globals['_MATCHABORTED']._serialized_end=616
-  _globals['_MATCHEVENT']._serialized_start=619
-  _globals['_MATCHEVENT']._serialized_end=958
-  _globals['_MATCHCLOSED']._serialized_start=960
-  _globals['_MATCHCLOSED']._serialized_end=1045
+  _globals['_MATCHCREATED']._serialized_end=379
+  _globals['_TURNTIMEDOUT']._serialized_start=381
+  _globals['_TURNTIMEDOUT']._serialized_end=450
+  _globals['_SEATLEFT']._serialized_start=452
+  _globals['_SEATLEFT']._serialized_end=553
+  _globals['_ENDINGOFFERED']._serialized_start=555
+  _globals['_ENDINGOFFERED']._serialized_end=633
+  _globals['_ENDINGDECLINED']._serialized_start=635
+  _globals['_ENDINGDECLINED']._serialized_end=665
+  _globals['_MATCHABORTED']._serialized_start=667
+  _globals['_MATCHABORTED']._serialized_end=695
+  _globals['_MATCHEVENT']._serialized_start=698
+  _globals['_MATCHEVENT']._serialized_end=1037
+  _globals['_MATCHCLOSED']._serialized_start=1039
+  _globals['_MATCHCLOSED']._serialized_end=1124
 # @@protoc_insertion_point(module_scope)

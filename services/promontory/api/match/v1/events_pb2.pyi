@@ -31,6 +31,7 @@ class MatchCreated(_message.Message):
     SCHEME_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     SEALED_SEED_FIELD_NUMBER: _builtins.int
+    FORKED_FROM_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match's id."""
     game: _builtins.str
@@ -49,6 +50,12 @@ class MatchCreated(_message.Message):
     def setup(self) -> _match_pb2.MatchSetup:
         """What it was created from: seats in order with their entropy, pool, rated or not."""
 
+    @_builtins.property
+    def forked_from(self) -> _match_pb2.ForkOrigin:
+        """Where it began; unset unless it is a fork. All that happened in the original's game up to there follows in the first
+        commit, and is neither decided nor drawn again.
+        """
+
     def __init__(
         self,
         *,
@@ -60,12 +67,15 @@ class MatchCreated(_message.Message):
         scheme: _builtins.str = ...,
         commitment: _builtins.bytes = ...,
         sealed_seed: _builtins.bytes = ...,
+        forked_from: _match_pb2.ForkOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["setup", b"setup"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from", "forked_from", b"forked_from", "setup", b"setup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "data_hash", b"data_hash", "game", b"game", "match_id", b"match_id", "rules_version", b"rules_version", "scheme", b"scheme", "sealed_seed", b"sealed_seed", "setup", b"setup"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from", "commitment", b"commitment", "data_hash", b"data_hash", "forked_from", b"forked_from", "game", b"game", "match_id", b"match_id", "rules_version", b"rules_version", "scheme", b"scheme", "sealed_seed", b"sealed_seed", "setup", b"setup"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__forked_from: _TypeAlias = _typing.Literal["forked_from"]  # noqa: Y015
+    _WhichOneofArgType__forked_from: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__forked_from) -> _WhichOneofReturnType__forked_from | None: ...
 
 Global___MatchCreated: _TypeAlias = MatchCreated  # noqa: Y015
 

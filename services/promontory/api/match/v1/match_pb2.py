@@ -26,25 +26,25 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#promontory/api/match/v1/match.proto\x12\x17promontory.api.match.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xef\x01\n\x0bTimeControl\x12\x30\n\x04kind\x18\x01 \x01(\x0e\x32\".promontory.api.match.v1.ClockKind\x12\'\n\x04\x62\x61se\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x05grace\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rdefault_moves\x18\x05 \x01(\x05\x12\x16\n\x0e\x64\x65\x66\x61ult_policy\x18\x06 \x01(\t\"\x99\x01\n\tSeatClock\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12,\n\tremaining\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x08\x64\x65\x61\x64line\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x10\n\x08timeouts\x18\x04 \x01(\x05\x42\x0b\n\t_deadline\"M\n\x0b\x45ndingOffer\x12/\n\x06\x65nding\x18\x01 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\x12\r\n\x05seats\x18\x02 \x03(\x05\"{\n\tSeatSetup\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12/\n\x04kind\x18\x02 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x03 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x04 \x01(\x0c\"\xa1\x02\n\nMatchSetup\x12\x31\n\x05seats\x18\x01 \x03(\x0b\x32\".promontory.api.match.v1.SeatSetup\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\r\n\x05rated\x18\x03 \x01(\x08\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x0f\n\x07variant\x18\x05 \x01(\t\x12:\n\x0ctime_control\x18\x06 \x01(\x0b\x32$.promontory.api.match.v1.TimeControl\x12\x17\n\x0fstand_in_policy\x18\x07 \x01(\t\x12\x30\n\rabandon_after\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fspectator_delay\x18\t \x01(\x05\"\xd0\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x04 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x31\n\x04left\x18\x06 \x01(\x0e\x32#.promontory.api.match.v1.LeaveCause\x12\x17\n\x0fstand_in_policy\x18\x07 \x01(\t\"C\n\x08\x46\x61irness\x12\x0e\n\x06scheme\x18\x01 \x01(\t\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\x12\x13\n\x0bserver_seed\x18\x03 \x01(\x0c\"7\n\tPlacement\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05place\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x03\"w\n\x07Outcome\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.promontory.api.match.v1.CloseReason\x12\x36\n\nplacements\x18\x02 \x03(\x0b\x32\".promontory.api.match.v1.Placement\"\xed\x05\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12,\n\x05seats\x18\x07 \x03(\x0b\x32\x1d.promontory.api.match.v1.Seat\x12\x32\n\x05state\x18\x08 \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x0f\n\x07version\x18\t \x01(\x03\x12\x14\n\x0cseats_to_act\x18\n \x03(\x05\x12\x36\n\x07outcome\x18\x0b \x01(\x0b\x32 .promontory.api.match.v1.OutcomeH\x00\x88\x01\x01\x12\x33\n\x08\x66\x61irness\x18\x0c \x01(\x0b\x32!.promontory.api.match.v1.Fairness\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\x0f \x01(\t\x12:\n\x0ctime_control\x18\x10 \x01(\x0b\x32$.promontory.api.match.v1.TimeControl\x12\x32\n\x06\x63locks\x18\x11 \x03(\x0b\x32\".promontory.api.match.v1.SeatClock\x12\x34\n\x06offers\x18\x12 \x03(\x0b\x32$.promontory.api.match.v1.EndingOffer\x12\x30\n\rabandon_after\x18\x13 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fspectator_delay\x18\x14 \x01(\x05\x12\x17\n\x0fstand_in_policy\x18\x15 \x01(\tB\n\n\x08_outcome*T\n\x08SeatKind\x12\x19\n\x15SEAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_KIND_PLAYER\x10\x01\x12\x17\n\x13SEAT_KIND_HOUSE_BOT\x10\x02*W\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10MATCH_STATE_OPEN\x10\x01\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x02*\xe9\x01\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43LOSE_REASON_PLAYED_OUT\x10\x01\x12\x19\n\x15\x43LOSE_REASON_RESIGNED\x10\x02\x12\x1a\n\x16\x43LOSE_REASON_TIMED_OUT\x10\x03\x12\x1a\n\x16\x43LOSE_REASON_ABANDONED\x10\x04\x12\x18\n\x14\x43LOSE_REASON_ABORTED\x10\x05\x12\x16\n\x12\x43LOSE_REASON_DRAWN\x10\x06\x12\x1a\n\x16\x43LOSE_REASON_CANCELLED\x10\x07*y\n\tClockKind\x12\x1a\n\x16\x43LOCK_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43LOCK_KIND_INCREMENT\x10\x01\x12\x17\n\x13\x43LOCK_KIND_PER_TURN\x10\x02\x12\x1d\n\x19\x43LOCK_KIND_CORRESPONDENCE\x10\x03*y\n\nLeaveCause\x12\x1b\n\x17LEAVE_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n\x14LEAVE_CAUSE_RESIGNED\x10\x01\x12\x19\n\x15LEAVE_CAUSE_TIMED_OUT\x10\x02\x12\x19\n\x15LEAVE_CAUSE_ABANDONED\x10\x03*D\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x45NDING_DRAW\x10\x01\x12\x11\n\rENDING_CANCEL\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#promontory/api/match/v1/match.proto\x12\x17promontory.api.match.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xef\x01\n\x0bTimeControl\x12\x30\n\x04kind\x18\x01 \x01(\x0e\x32\".promontory.api.match.v1.ClockKind\x12\'\n\x04\x62\x61se\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x05grace\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rdefault_moves\x18\x05 \x01(\x05\x12\x16\n\x0e\x64\x65\x66\x61ult_policy\x18\x06 \x01(\t\"\x99\x01\n\tSeatClock\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12,\n\tremaining\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x31\n\x08\x64\x65\x61\x64line\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x10\n\x08timeouts\x18\x04 \x01(\x05\x42\x0b\n\t_deadline\"M\n\x0b\x45ndingOffer\x12/\n\x06\x65nding\x18\x01 \x01(\x0e\x32\x1f.promontory.api.match.v1.Ending\x12\r\n\x05seats\x18\x02 \x03(\x05\"{\n\tSeatSetup\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12/\n\x04kind\x18\x02 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x03 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x04 \x01(\x0c\"\xa1\x02\n\nMatchSetup\x12\x31\n\x05seats\x18\x01 \x03(\x0b\x32\".promontory.api.match.v1.SeatSetup\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12\r\n\x05rated\x18\x03 \x01(\x08\x12\x12\n\ndraw_start\x18\x04 \x01(\x08\x12\x0f\n\x07variant\x18\x05 \x01(\t\x12:\n\x0ctime_control\x18\x06 \x01(\x0b\x32$.promontory.api.match.v1.TimeControl\x12\x17\n\x0fstand_in_policy\x18\x07 \x01(\t\x12\x30\n\rabandon_after\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fspectator_delay\x18\t \x01(\x05\"6\n\x08\x46orkSeat\x12\x12\n\nbot_policy\x18\x01 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x02 \x01(\x0c\"=\n\nForkOrigin\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04head\x18\x03 \x01(\x0c\",\n\nHiddenPile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08item_ids\x18\x02 \x03(\t\"\xd0\x01\n\x04Seat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x11\n\tplayer_id\x18\x02 \x01(\t\x12/\n\x04kind\x18\x03 \x01(\x0e\x32!.promontory.api.match.v1.SeatKind\x12\x12\n\nbot_policy\x18\x04 \x01(\t\x12\x16\n\x0e\x63lient_entropy\x18\x05 \x01(\x0c\x12\x31\n\x04left\x18\x06 \x01(\x0e\x32#.promontory.api.match.v1.LeaveCause\x12\x17\n\x0fstand_in_policy\x18\x07 \x01(\t\"C\n\x08\x46\x61irness\x12\x0e\n\x06scheme\x18\x01 \x01(\t\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\x12\x13\n\x0bserver_seed\x18\x03 \x01(\x0c\"7\n\tPlacement\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\r\n\x05place\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x03\"w\n\x07Outcome\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.promontory.api.match.v1.CloseReason\x12\x36\n\nplacements\x18\x02 \x03(\x0b\x32\".promontory.api.match.v1.Placement\"\xbc\x06\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12,\n\x05seats\x18\x07 \x03(\x0b\x32\x1d.promontory.api.match.v1.Seat\x12\x32\n\x05state\x18\x08 \x01(\x0e\x32#.promontory.api.match.v1.MatchState\x12\x0f\n\x07version\x18\t \x01(\x03\x12\x14\n\x0cseats_to_act\x18\n \x03(\x05\x12\x36\n\x07outcome\x18\x0b \x01(\x0b\x32 .promontory.api.match.v1.OutcomeH\x00\x88\x01\x01\x12\x33\n\x08\x66\x61irness\x18\x0c \x01(\x0b\x32!.promontory.api.match.v1.Fairness\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07variant\x18\x0f \x01(\t\x12:\n\x0ctime_control\x18\x10 \x01(\x0b\x32$.promontory.api.match.v1.TimeControl\x12\x32\n\x06\x63locks\x18\x11 \x03(\x0b\x32\".promontory.api.match.v1.SeatClock\x12\x34\n\x06offers\x18\x12 \x03(\x0b\x32$.promontory.api.match.v1.EndingOffer\x12\x30\n\rabandon_after\x18\x13 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\x0fspectator_delay\x18\x14 \x01(\x05\x12\x17\n\x0fstand_in_policy\x18\x15 \x01(\t\x12=\n\x0b\x66orked_from\x18\x16 \x01(\x0b\x32#.promontory.api.match.v1.ForkOriginH\x01\x88\x01\x01\x42\n\n\x08_outcomeB\x0e\n\x0c_forked_from*T\n\x08SeatKind\x12\x19\n\x15SEAT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10SEAT_KIND_PLAYER\x10\x01\x12\x17\n\x13SEAT_KIND_HOUSE_BOT\x10\x02*W\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10MATCH_STATE_OPEN\x10\x01\x12\x16\n\x12MATCH_STATE_CLOSED\x10\x02*\xe9\x01\n\x0b\x43loseReason\x12\x1c\n\x18\x43LOSE_REASON_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43LOSE_REASON_PLAYED_OUT\x10\x01\x12\x19\n\x15\x43LOSE_REASON_RESIGNED\x10\x02\x12\x1a\n\x16\x43LOSE_REASON_TIMED_OUT\x10\x03\x12\x1a\n\x16\x43LOSE_REASON_ABANDONED\x10\x04\x12\x18\n\x14\x43LOSE_REASON_ABORTED\x10\x05\x12\x16\n\x12\x43LOSE_REASON_DRAWN\x10\x06\x12\x1a\n\x16\x43LOSE_REASON_CANCELLED\x10\x07*y\n\tClockKind\x12\x1a\n\x16\x43LOCK_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14\x43LOCK_KIND_INCREMENT\x10\x01\x12\x17\n\x13\x43LOCK_KIND_PER_TURN\x10\x02\x12\x1d\n\x19\x43LOCK_KIND_CORRESPONDENCE\x10\x03*y\n\nLeaveCause\x12\x1b\n\x17LEAVE_CAUSE_UNSPECIFIED\x10\x00\x12\x18\n\x14LEAVE_CAUSE_RESIGNED\x10\x01\x12\x19\n\x15LEAVE_CAUSE_TIMED_OUT\x10\x02\x12\x19\n\x15LEAVE_CAUSE_ABANDONED\x10\x03*D\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x45NDING_DRAW\x10\x01\x12\x11\n\rENDING_CANCEL\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.match.v1.match_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SEATKIND']._serialized_start=2233
-  _globals['_SEATKIND']._serialized_end=2317
-  _globals['_MATCHSTATE']._serialized_start=2319
-  _globals['_MATCHSTATE']._serialized_end=2406
-  _globals['_CLOSEREASON']._serialized_start=2409
-  _globals['_CLOSEREASON']._serialized_end=2642
-  _globals['_CLOCKKIND']._serialized_start=2644
-  _globals['_CLOCKKIND']._serialized_end=2765
-  _globals['_LEAVECAUSE']._serialized_start=2767
-  _globals['_LEAVECAUSE']._serialized_end=2888
-  _globals['_ENDING']._serialized_start=2890
-  _globals['_ENDING']._serialized_end=2958
+  _globals['_SEATKIND']._serialized_start=2477
+  _globals['_SEATKIND']._serialized_end=2561
+  _globals['_MATCHSTATE']._serialized_start=2563
+  _globals['_MATCHSTATE']._serialized_end=2650
+  _globals['_CLOSEREASON']._serialized_start=2653
+  _globals['_CLOSEREASON']._serialized_end=2886
+  _globals['_CLOCKKIND']._serialized_start=2888
+  _globals['_CLOCKKIND']._serialized_end=3009
+  _globals['_LEAVECAUSE']._serialized_start=3011
+  _globals['_LEAVECAUSE']._serialized_end=3132
+  _globals['_ENDING']._serialized_start=3134
+  _globals['_ENDING']._serialized_end=3202
   _globals['_TIMECONTROL']._serialized_start=130
   _globals['_TIMECONTROL']._serialized_end=369
   _globals['_SEATCLOCK']._serialized_start=372
@@ -55,14 +55,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEATSETUP']._serialized_end=729
   _globals['_MATCHSETUP']._serialized_start=732
   _globals['_MATCHSETUP']._serialized_end=1021
-  _globals['_SEAT']._serialized_start=1024
-  _globals['_SEAT']._serialized_end=1232
-  _globals['_FAIRNESS']._serialized_start=1234
-  _globals['_FAIRNESS']._serialized_end=1301
-  _globals['_PLACEMENT']._serialized_start=1303
-  _globals['_PLACEMENT']._serialized_end=1358
-  _globals['_OUTCOME']._serialized_start=1360
-  _globals['_OUTCOME']._serialized_end=1479
-  _globals['_MATCH']._serialized_start=1482
-  _globals['_MATCH']._serialized_end=2231
+  _globals['_FORKSEAT']._serialized_start=1023
+  _globals['_FORKSEAT']._serialized_end=1077
+  _globals['_FORKORIGIN']._serialized_start=1079
+  _globals['_FORKORIGIN']._serialized_end=1140
+  _globals['_HIDDENPILE']._serialized_start=1142
+  _globals['_HIDDENPILE']._serialized_end=1186
+  _globals['_SEAT']._serialized_start=1189
+  _globals['_SEAT']._serialized_end=1397
+  _globals['_FAIRNESS']._serialized_start=1399
+  _globals['_FAIRNESS']._serialized_end=1466
+  _globals['_PLACEMENT']._serialized_start=1468
+  _globals['_PLACEMENT']._serialized_end=1523
+  _globals['_OUTCOME']._serialized_start=1525
+  _globals['_OUTCOME']._serialized_end=1644
+  _globals['_MATCH']._serialized_start=1647
+  _globals['_MATCH']._serialized_end=2475
 # @@protoc_insertion_point(module_scope)

@@ -421,6 +421,92 @@ class MatchSetup(_message.Message):
 Global___MatchSetup: _TypeAlias = MatchSetup  # noqa: Y015
 
 @_typing.final
+class ForkSeat(_message.Message):
+    """One seat of a fork as its creator fills it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_POLICY_FIELD_NUMBER: _builtins.int
+    CLIENT_ENTROPY_FIELD_NUMBER: _builtins.int
+    bot_policy: _builtins.str
+    """Optional. The policy of a house bot that plays the seat, for example `greedy`; the caller does when empty."""
+    client_entropy: _builtins.bytes
+    """Optional. The seat's share in the randomness from then on, 0 to 32 bytes; a longer one is refused. House bots bring
+    none.
+    """
+    def __init__(
+        self,
+        *,
+        bot_policy: _builtins.str = ...,
+        client_entropy: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot_policy", b"bot_policy", "client_entropy", b"client_entropy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForkSeat: _TypeAlias = ForkSeat  # noqa: Y015
+
+@_typing.final
+class ForkOrigin(_message.Message):
+    """A closed match at one of its versions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The match."""
+    version: _builtins.int
+    """The version, from 1."""
+    head: _builtins.bytes
+    """The hash of the match's log up to that version, as its audit file has it, 16 bytes."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        head: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "match_id", b"match_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForkOrigin: _TypeAlias = ForkOrigin  # noqa: Y015
+
+@_typing.final
+class HiddenPile(_message.Message):
+    """Cards, tiles or the like that no seat can see."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    ITEM_IDS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """What it is, for example `draw_pile`."""
+    @_builtins.property
+    def item_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it holds, by id, top first."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        item_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["item_ids", b"item_ids", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HiddenPile: _TypeAlias = HiddenPile  # noqa: Y015
+
+@_typing.final
 class Seat(_message.Message):
     """One seat of a match as everybody may see it."""
 
@@ -583,6 +669,7 @@ class Match(_message.Message):
     ABANDON_AFTER_FIELD_NUMBER: _builtins.int
     SPECTATOR_DELAY_FIELD_NUMBER: _builtins.int
     STAND_IN_POLICY_FIELD_NUMBER: _builtins.int
+    FORKED_FROM_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match's id: 1 to 64 of a-z, 0-9, `_`, `-`."""
     game: _builtins.str
@@ -645,6 +732,10 @@ class Match(_message.Message):
     def abandon_after(self) -> _duration_pb2.Duration:
         """How long a player who is to act may be gone before it can be claimed; unset: for ever."""
 
+    @_builtins.property
+    def forked_from(self) -> Global___ForkOrigin:
+        """The version of another match that it began from; unset unless it is a fork."""
+
     def __init__(
         self,
         *,
@@ -669,13 +760,19 @@ class Match(_message.Message):
         abandon_after: _duration_pb2.Duration | None = ...,
         spectator_delay: _builtins.int = ...,
         stand_in_policy: _builtins.str = ...,
+        forked_from: Global___ForkOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "abandon_after", b"abandon_after", "create_time", b"create_time", "fairness", b"fairness", "outcome", b"outcome", "time_control", b"time_control", "update_time", b"update_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from", "_outcome", b"_outcome", "abandon_after", b"abandon_after", "create_time", b"create_time", "fairness", b"fairness", "forked_from", b"forked_from", "outcome", b"outcome", "time_control", b"time_control", "update_time", b"update_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_outcome", b"_outcome", "abandon_after", b"abandon_after", "clocks", b"clocks", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "game", b"game", "match_id", b"match_id", "offers", b"offers", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "spectator_delay", b"spectator_delay", "stand_in_policy", b"stand_in_policy", "state", b"state", "time_control", b"time_control", "update_time", b"update_time", "variant", b"variant", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from", "_outcome", b"_outcome", "abandon_after", b"abandon_after", "clocks", b"clocks", "create_time", b"create_time", "data_hash", b"data_hash", "fairness", b"fairness", "forked_from", b"forked_from", "game", b"game", "match_id", b"match_id", "offers", b"offers", "outcome", b"outcome", "pool", b"pool", "rated", b"rated", "rules_version", b"rules_version", "seats", b"seats", "seats_to_act", b"seats_to_act", "spectator_delay", b"spectator_delay", "stand_in_policy", b"stand_in_policy", "state", b"state", "time_control", b"time_control", "update_time", b"update_time", "variant", b"variant", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__forked_from: _TypeAlias = _typing.Literal["forked_from"]  # noqa: Y015
+    _WhichOneofArgType__forked_from: _TypeAlias = _typing.Literal["_forked_from", b"_forked_from"]  # noqa: Y015
     _WhichOneofReturnType__outcome: _TypeAlias = _typing.Literal["outcome"]  # noqa: Y015
     _WhichOneofArgType__outcome: _TypeAlias = _typing.Literal["_outcome", b"_outcome"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__forked_from) -> _WhichOneofReturnType__forked_from | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__outcome) -> _WhichOneofReturnType__outcome | None: ...
 
 Global___Match: _TypeAlias = Match  # noqa: Y015

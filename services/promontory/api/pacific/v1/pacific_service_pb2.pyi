@@ -87,22 +87,26 @@ class GetMatchRequest(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    FULL_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """Required. The match."""
     seat: _builtins.int
-    """Optional. The seat to look from; must be the caller's. A spectator's view when unset."""
+    """Optional. The seat to look from; must be the caller's while the match is open. A spectator's view when unset."""
     version: _builtins.int
     """Optional. The version to look at, from 1; the latest when unset."""
+    full: _builtins.bool
+    """Optional. Returns all that was hidden beside the view. Fails with `FAILED_PRECONDITION` while the match is open."""
     def __init__(
         self,
         *,
         match_id: _builtins.str = ...,
         seat: _builtins.int | None = ...,
         version: _builtins.int | None = ...,
+        full: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_version", b"_version", "seat", b"seat", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_version", b"_version", "match_id", b"match_id", "seat", b"seat", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_version", b"_version", "full", b"full", "match_id", b"match_id", "seat", b"seat", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -123,6 +127,8 @@ class GetMatchResponse(_message.Message):
 
     MATCH_FIELD_NUMBER: _builtins.int
     VIEW_FIELD_NUMBER: _builtins.int
+    SEAT_VIEWS_FIELD_NUMBER: _builtins.int
+    HIDDEN_PILES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def match(self) -> _match_pb2.Match:
         """The match, at the version asked for."""
@@ -131,15 +137,25 @@ class GetMatchResponse(_message.Message):
     def view(self) -> _view_pb2.GameView:
         """The game as the seat may see it."""
 
+    @_builtins.property
+    def seat_views(self) -> _containers.RepeatedCompositeFieldContainer[_view_pb2.GameView]:
+        """The game as each seat could see it, in the order of seats; only if the request's `full` is set."""
+
+    @_builtins.property
+    def hidden_piles(self) -> _containers.RepeatedCompositeFieldContainer[_match_pb2.HiddenPile]:
+        """What no seat could see; only if the request's `full` is set."""
+
     def __init__(
         self,
         *,
         match: _match_pb2.Match | None = ...,
         view: _view_pb2.GameView | None = ...,
+        seat_views: _abc.Iterable[_view_pb2.GameView] | None = ...,
+        hidden_piles: _abc.Iterable[_match_pb2.HiddenPile] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hidden_piles", b"hidden_piles", "match", b"match", "seat_views", b"seat_views", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -412,7 +428,7 @@ class WatchMatchRequest(_message.Message):
     match_id: _builtins.str
     """Required. The match."""
     seat: _builtins.int
-    """Optional. The seat to watch from; must be the caller's. A spectator's view when unset."""
+    """Optional. The seat to watch from; must be the caller's while the match is open. A spectator's view when unset."""
     after_version: _builtins.int
     """Optional. The last version received, from 1: the stream starts with the next commit. When unset it starts with a
     snapshot of the latest version.
@@ -607,14 +623,19 @@ class ListMatchEventsRequest(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    AS_SEEN_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """Required. The match."""
     seat: _builtins.int
-    """Optional. The seat to look from while the match is open; must be the caller's. A spectator's view when unset."""
+    """Optional. The seat to look from while the match is open, when it must be the caller's, or if `as_seen` is set. A
+    spectator's view when unset.
+    """
     page_size: _builtins.int
     """Optional. The most commits to return, 1 to 500; 100 when unset."""
     page_token: _builtins.str
     """Optional. The `next_page_token` of the page before."""
+    as_seen: _builtins.bool
+    """Optional. Lists a closed match, too, as the seat saw it, or a spectator, and not in full."""
     def __init__(
         self,
         *,
@@ -622,10 +643,11 @@ class ListMatchEventsRequest(_message.Message):
         seat: _builtins.int | None = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        as_seen: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "match_id", b"match_id", "page_size", b"page_size", "page_token", b"page_token", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "as_seen", b"as_seen", "match_id", b"match_id", "page_size", b"page_size", "page_token", b"page_token", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
@@ -998,6 +1020,66 @@ class ExportMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExportMatchResponse: _TypeAlias = ExportMatchResponse  # noqa: Y015
+
+@_typing.final
+class ForkMatchRequest(_message.Message):
+    """Request message for `PacificService.ForkMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match to fork; must be closed."""
+    version: _builtins.int
+    """Required. The version to play on from, 1 or more, at which the game is not over."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters; repeating it returns the same match."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[_match_pb2.ForkSeat]:
+        """Optional. Who plays the seats, in their order, as many as the match has; all are the caller's when there are none."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        version: _builtins.int = ...,
+        seats: _abc.Iterable[_match_pb2.ForkSeat] | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "request_id", b"request_id", "seats", b"seats", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForkMatchRequest: _TypeAlias = ForkMatchRequest  # noqa: Y015
+
+@_typing.final
+class ForkMatchResponse(_message.Message):
+    """Response message for `PacificService.ForkMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The new match as it now stands. Its version 1 is where the original stood."""
+
+    def __init__(
+        self,
+        *,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForkMatchResponse: _TypeAlias = ForkMatchResponse  # noqa: Y015
 
 @_typing.final
 class PlayAutomaticallyRequest(_message.Message):

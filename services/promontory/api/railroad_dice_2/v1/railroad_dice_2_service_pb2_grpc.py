@@ -105,6 +105,11 @@ class RailroadDice2ServiceStub:
                 request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchResponse.FromString,
                 _registered_method=True)
+        self.ForkMatch = channel.unary_unary(
+                '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/ForkMatch',
+                request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchResponse.FromString,
+                _registered_method=True)
         self.PlayAutomatically = channel.unary_unary(
                 '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/PlayAutomatically',
                 request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayAutomaticallyRequest.SerializeToString,
@@ -133,6 +138,7 @@ class RailroadDice2ServiceServicer:
     def GetMatch(self, request, context):
         """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
+        Once the match is closed, everybody may look from every seat, at every version, and at all seats at once.
         Fails with `NOT_FOUND` when there is no such match.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -186,7 +192,8 @@ class RailroadDice2ServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMatchEvents(self, request, context):
-        """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full.
+        """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
+        as any seat saw them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -239,6 +246,18 @@ class RailroadDice2ServiceServicer:
         """Streams the whole log of a closed match as an audit file, in order.
 
         Fails with `FAILED_PRECONDITION` while the match is open.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForkMatch(self, request, context):
+        """Creates a match that begins where a closed one stood at some version: a sandbox in no pool, without ratings, clocks
+        and anybody but the caller and house bots. One player may hold several of its seats. It keeps the original's rules
+        and data; what is drawn from then on comes of a seed of its own.
+
+        Fails with `FAILED_PRECONDITION` while the original is open, and at a version at which its game is over. Idempotent
+        for a given caller and `request_id`: the id of the match follows from them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -332,6 +351,11 @@ def add_RailroadDice2ServiceServicer_to_server(servicer, server):
                     servicer.ExportMatch,
                     request_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchRequest.FromString,
                     response_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchResponse.SerializeToString,
+            ),
+            'ForkMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkMatch,
+                    request_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchResponse.SerializeToString,
             ),
             'PlayAutomatically': grpc.unary_unary_rpc_method_handler(
                     servicer.PlayAutomatically,
@@ -723,6 +747,33 @@ class RailroadDice2Service:
             '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/ExportMatch',
             promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchRequest.SerializeToString,
             promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ExportMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForkMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/ForkMatch',
+            promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchRequest.SerializeToString,
+            promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ForkMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

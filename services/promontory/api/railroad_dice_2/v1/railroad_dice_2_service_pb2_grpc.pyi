@@ -41,6 +41,7 @@ class RailroadDice2ServiceStub:
     GetMatch: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.GetMatchRequest, _railroad_dice_2_service_pb2.GetMatchResponse]
     """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
+    Once the match is closed, everybody may look from every seat, at every version, and at all seats at once.
     Fails with `NOT_FOUND` when there is no such match.
     """
     GetGameData: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.GetGameDataRequest, _railroad_dice_2_service_pb2.GetGameDataResponse]
@@ -69,7 +70,9 @@ class RailroadDice2ServiceStub:
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     ListMatchEvents: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ListMatchEventsRequest, _railroad_dice_2_service_pb2.ListMatchEventsResponse]
-    """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full."""
+    """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
+    as any seat saw them.
+    """
     Resign: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ResignRequest, _railroad_dice_2_service_pb2.ResignResponse]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.AbortMatchRequest, _railroad_dice_2_service_pb2.AbortMatchResponse]
@@ -96,6 +99,14 @@ class RailroadDice2ServiceStub:
 
     Fails with `FAILED_PRECONDITION` while the match is open.
     """
+    ForkMatch: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ForkMatchRequest, _railroad_dice_2_service_pb2.ForkMatchResponse]
+    """Creates a match that begins where a closed one stood at some version: a sandbox in no pool, without ratings, clocks
+    and anybody but the caller and house bots. One player may hold several of its seats. It keeps the original's rules
+    and data; what is drawn from then on comes of a seed of its own.
+
+    Fails with `FAILED_PRECONDITION` while the original is open, and at a version at which its game is over. Idempotent
+    for a given caller and `request_id`: the id of the match follows from them.
+    """
     PlayAutomatically: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.PlayAutomaticallyRequest, _railroad_dice_2_service_pb2.PlayAutomaticallyResponse]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
     `match:automatic`. Idempotent for a given `request_id`.
@@ -118,6 +129,7 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     GetMatch: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.GetMatchRequest, _railroad_dice_2_service_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
+    Once the match is closed, everybody may look from every seat, at every version, and at all seats at once.
     Fails with `NOT_FOUND` when there is no such match.
     """
     GetGameData: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.GetGameDataRequest, _railroad_dice_2_service_pb2.GetGameDataResponse]  # type: ignore[assignment]
@@ -146,7 +158,9 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     ListMatchEvents: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ListMatchEventsRequest, _railroad_dice_2_service_pb2.ListMatchEventsResponse]  # type: ignore[assignment]
-    """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full."""
+    """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
+    as any seat saw them.
+    """
     Resign: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ResignRequest, _railroad_dice_2_service_pb2.ResignResponse]  # type: ignore[assignment]
     """Gives the game up for a seat. Idempotent for a given `request_id`."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.AbortMatchRequest, _railroad_dice_2_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
@@ -172,6 +186,14 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     """Streams the whole log of a closed match as an audit file, in order.
 
     Fails with `FAILED_PRECONDITION` while the match is open.
+    """
+    ForkMatch: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ForkMatchRequest, _railroad_dice_2_service_pb2.ForkMatchResponse]  # type: ignore[assignment]
+    """Creates a match that begins where a closed one stood at some version: a sandbox in no pool, without ratings, clocks
+    and anybody but the caller and house bots. One player may hold several of its seats. It keeps the original's rules
+    and data; what is drawn from then on comes of a seed of its own.
+
+    Fails with `FAILED_PRECONDITION` while the original is open, and at a version at which its game is over. Idempotent
+    for a given caller and `request_id`: the id of the match follows from them.
     """
     PlayAutomatically: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.PlayAutomaticallyRequest, _railroad_dice_2_service_pb2.PlayAutomaticallyResponse]  # type: ignore[assignment]
     """Plays the rules' automatic command for a house bot's seat that failed to act. For services: needs the scope
@@ -204,6 +226,7 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_railroad_dice_2_service_pb2.GetMatchResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.GetMatchResponse]]:
         """Returns a match and the caller's view of it, now or at an earlier version. Changes nothing.
 
+        Once the match is closed, everybody may look from every seat, at every version, and at all seats at once.
         Fails with `NOT_FOUND` when there is no such match.
         """
 
@@ -268,7 +291,9 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _railroad_dice_2_service_pb2.ListMatchEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_railroad_dice_2_service_pb2.ListMatchEventsResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.ListMatchEventsResponse]]:
-        """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full."""
+        """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
+        as any seat saw them.
+        """
 
     @_abc_1.abstractmethod
     def Resign(
@@ -330,6 +355,20 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
         """Streams the whole log of a closed match as an audit file, in order.
 
         Fails with `FAILED_PRECONDITION` while the match is open.
+        """
+
+    @_abc_1.abstractmethod
+    def ForkMatch(
+        self,
+        request: _railroad_dice_2_service_pb2.ForkMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_railroad_dice_2_service_pb2.ForkMatchResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.ForkMatchResponse]]:
+        """Creates a match that begins where a closed one stood at some version: a sandbox in no pool, without ratings, clocks
+        and anybody but the caller and house bots. One player may hold several of its seats. It keeps the original's rules
+        and data; what is drawn from then on comes of a seed of its own.
+
+        Fails with `FAILED_PRECONDITION` while the original is open, and at a version at which its game is over. Idempotent
+        for a given caller and `request_id`: the id of the match follows from them.
         """
 
     @_abc_1.abstractmethod
