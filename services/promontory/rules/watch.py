@@ -229,7 +229,7 @@ class _Watch:
         return self._conflations > MOST_CONFLATIONS
 
     async def updates(self, resume: Resume | None) -> AsyncIterator[Update]:
-        """Yield all that there is to tell, the first of it at once unless there is nothing after where to `resume`."""
+        """Yield all that there is to tell; a heartbeat at once if there is nothing yet after where to `resume`."""
         async for update in self._opening(resume):
             yield update
         while True:
@@ -246,11 +246,14 @@ class _Watch:
         if resume is None or not await self._resumes(resume):
             yield self._snapshot(rewound=resume is not None)
             return
+        begun = self._last
         while self._lane.after(self._last.version) is None:
             missing = self._lane.match.version - self._last.version
             for step in await self._matches.following(self._last, limit=min(missing, BUFFERED_STEPS)):
                 self._last = step.match
                 yield step
+        if self._last is begun and not begun.is_closed and not self._lane.after(begun.version):
+            yield Quiet(begun)
 
     async def _resumes(self, resume: Resume) -> bool:
         """Go back to where to `resume`, and tell whether the log still holds what was seen there."""
