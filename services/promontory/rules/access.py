@@ -43,6 +43,14 @@ def require_player(match: Match, seat: Seat, caller: Caller) -> None:
         raise Refusal(Kind.FORBIDDEN_NOW, "SEAT_LEFT", text, metadata={"seat": seat, "cause": leaver.cause.value})
 
 
+def as_player(match: Match, seat: Seat, caller: Caller) -> Caller:
+    """Return the player of `seat` where a service lets a forgotten player out of the match, and else the caller."""
+    setup = seat_of(match, seat)
+    if Scope.FORGET_PLAYER not in caller.scopes or setup.is_house_bot:
+        return caller
+    return Caller(setup.player_id, frozenset({Scope.PLAY}))
+
+
 def require_in_time(match: Match, seat: Seat, expected_version: int | None) -> None:
     """Raise the refusal `TIME_UP` if time ran out for the turn of `seat` that is meant by `expected_version`."""
     clock = match.conduct.clocks[seat]
