@@ -15,6 +15,8 @@ from typing import Any
 
 from promontory import __version__
 from promontory.client.starters import FIRST_GAME
+from promontory.local.archive_commands import add_archive as _archive
+from promontory.local.archive_commands import archive_url as _archive_url
 from promontory.local.arguments import Parsers, Run
 from promontory.local.arguments import access as _access
 from promontory.local.arguments import access_options as _access_options
@@ -76,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
         _work,
         _load_functions,
         _ratings,
+        _archive,
     ):
         add(commands)
     return top
@@ -355,7 +358,7 @@ def _ratings(commands: Parsers) -> None:
 def _run_rebuild(arguments: argparse.Namespace) -> int:
     from promontory.local.rebuild import rebuild
 
-    found = asyncio.run(rebuild(_redis_url(arguments), arguments.pool))
+    found = asyncio.run(rebuild(_redis_url(arguments), arguments.pool, archive_url=_archive_url(arguments)))
     if arguments.json:
         _print_json(found)
     else:

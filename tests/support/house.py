@@ -16,6 +16,7 @@ import msgspec
 
 from promontory.api.match.v1.match_pb2 import SEAT_KIND_HOUSE_BOT, Match, MatchSetup, SeatSetup
 from promontory.api.scoring.v1 import scoring_service_pb2
+from promontory.archive.opening import with_archive
 from promontory.client.stubs import Stub
 from promontory.codec.port import GameCodec
 from promontory.codec.registry import codec
@@ -192,22 +193,25 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(place: Place, *, wrap_rules: Any = None, data: Sequence[bytes] = ()) -> AsyncIterator[House]:
+async def open_house(
+    place: Place, *, wrap_rules: Any = None, data: Sequence[bytes] = (), archive_url: str = ""
+) -> AsyncIterator[House]:
     """Run the services on an empty server, the rules with the operator's files `data`.
 
-    `wrap_rules` may put something around the rules' servicer.
+    `wrap_rules` may put something around the rules' servicer. Matches are owed to the archive an hour after their end.
     """
     connections, queues = connect(place.server.url), connect(f"{place.server.url}?db=1")
     await connections.commands.flushall()
     await load_library(connections.commands, event_log_library())
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
-    settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key")
-    service = compose(load_ruleset(place.game, data), log, settings)
+    settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key", archive_url=archive_url)
+    archived = with_archive(log, archive_url)
+    service = compose(load_ruleset(place.game, data), archived, settings)
     beside = [asyncio.create_task(each) for each in service.beside]
     serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]
     async with (
         served(serving, place.keys, listen=place.rules_address),
-        served([(SCORING_SERVICE, servicer(log))], place.keys, listen=place.scoring_address),
+        served([(SCORING_SERVICE, servicer(archived))], place.keys, listen=place.scoring_address),
         grpc.aio.insecure_channel(place.rules_address) as to_rules,
         grpc.aio.insecure_channel(place.scoring_address) as to_scoring,
     ):

@@ -12,6 +12,7 @@ import grpc
 import msgspec
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
+from promontory.archive.opening import with_archive
 from promontory.client.stubs import Stub
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
@@ -66,7 +67,7 @@ async def server_of(
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(rules, log, found, seed=seed)
+    service = compose(rules, with_archive(log, found.archive_url), found, seed=seed)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys, settings=found) as address:
         yield RulesServer(address, service)

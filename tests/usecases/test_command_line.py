@@ -38,7 +38,7 @@ def commands(of: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterato
 
 
 COMMANDS = list(commands(parser()))
-GROUPS = [(), ("bot",), ("serve",), ("ratings",)]
+GROUPS = [(), ("bot",), ("serve",), ("ratings",), ("archive",)]
 
 
 def run(*arguments: str) -> int:
@@ -72,6 +72,11 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "versions",
         "token",
         "ratings rebuild",
+        "archive list",
+        "archive export",
+        "archive verify",
+        "archive rebuild",
+        "archive backfill",
         "serve rules",
         "serve matchmaking",
         "serve scoring",

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from promontory.client.places import DATA_DIRECTORY, ENDPOINTS_FILE, REDIS_URL_FILE, TOKEN_FILE
+from promontory.local.archive_commands import ARCHIVE_DIRECTORY
 from promontory.local.platform import Platform
 from promontory.local.processes import ProcessFailed
 from promontory.runtime.embedded import ServerFailed
@@ -28,7 +29,13 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):  # a shell's background jobs would ignore SIGINT
         signal.signal(number, lambda *_: stop.set())
-    platform = Platform(directory, redis_url=given("redis_url"), usual_ports=not any_ports, workers=workers)
+    platform = Platform(
+        directory,
+        redis_url=given("redis_url"),
+        usual_ports=not any_ports,
+        workers=workers,
+        settings=_archive_settings(directory),
+    )
     try:
         with console.status("starting"):
             platform.start()
@@ -41,6 +48,13 @@ def run(directory: Path, *, any_ports: bool, workers: int) -> int:
             platform.stop()
     console.print("stopped; the matches stay in", str(directory))
     return 0
+
+
+def _archive_settings(directory: Path) -> dict[str, str]:
+    """Return the setting that has finished matches kept in `directory`, unless the user names another archive."""
+    if given("archive_url"):
+        return {}
+    return {"PROMONTORY_ARCHIVE_URL": (directory.absolute() / ARCHIVE_DIRECTORY).as_uri()}
 
 
 def write_connection(platform: Platform) -> None:
