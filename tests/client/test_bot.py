@@ -25,6 +25,7 @@ from promontory.client.bot_events import (
     RatingSpan,
 )
 from promontory.client.bot_file import BotError, load_bot
+from promontory.client.matches import CloseReason
 from tests.client.hall import Hall, open_hall
 from tests.client.services import POOL
 from tests.support.serving import Keys
@@ -86,7 +87,7 @@ async def failure(hall: Hall, file: Path, opponent: Path) -> str:
     with pytest.raises(BotError) as caught:
         await run(hall, "ada", file)
     (await_result, _) = await other
-    assert await_result.matches[0].resigned
+    assert await_result.matches[0].reason is CloseReason.RESIGNED
     return str(caught.value)
 
 
@@ -95,7 +96,7 @@ async def test_two_bots_play_each_other(hall: Hall, good: Path) -> None:
     (played,) = ada.matches
     assert (ada.won + bob.won, ada.drawn) == (1, 0)
     assert played.opponents == ("bob",)
-    assert (played.refused, played.resigned) == (0, False)
+    assert (played.refused, played.reason) == (0, CloseReason.PLAYED_OUT)
     assert played.commands > 20
     assert events == [QueueEntered(POOL, 20), MatchStarted(played.match_id, played.seat, ("bob",)), played]
 
@@ -212,7 +213,7 @@ async def test_a_refused_command_is_told_and_a_random_one_played(hall: Hall, goo
     (result, events), _ = await asyncio.gather(run(hall, "ada", file), run(hall, "bob", good))
     (match,) = result.matches
     refusals = [event for event in events if isinstance(event, CommandRefused)]
-    assert not match.resigned
+    assert match.reason is CloseReason.PLAYED_OUT
     assert match.refused == len(refusals) == result.refused > 0
     assert refusals[0].reason in {"NOT_A_MELD", "DIFFICULTY_IN_MELD", "RESTRICTED_CARD"}
     assert sum(match.reasons.values()) == match.refused
@@ -334,7 +335,7 @@ async def test_a_stopped_run_resigns_its_match(hall: Hall, good: Path, tmp_path:
     with pytest.raises(asyncio.CancelledError):
         await running
     result, _ = await other
-    assert result.matches[0].resigned
+    assert result.matches[0].reason is CloseReason.RESIGNED
 
 
 async def test_a_ticket_that_an_earlier_run_left_is_taken_up(hall: Hall, good: Path) -> None:

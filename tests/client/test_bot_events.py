@@ -19,6 +19,7 @@ from promontory.client.bot_events import (
     QueueEntered,
     RatingSpan,
 )
+from promontory.client.matches import CloseReason
 
 POOL = "transcontinental.ranked"
 REFUSED = CommandRefused(
@@ -33,15 +34,15 @@ REFUSED = CommandRefused(
 )
 
 
-def played(*, place: int, shared: bool = False, resigned: bool = False) -> MatchPlayed:
+def played(*, place: int, shared: bool = False, reason: CloseReason = CloseReason.PLAYED_OUT) -> MatchPlayed:
     return MatchPlayed(
         match_id="tc-1",
         seat=0,
         opponents=("bob",),
         place=place,
         shared=shared,
-        scores=(98, 101),
-        resigned=resigned,
+        scores=(98, 101) if place else (),
+        reason=reason,
         commands=70,
         refused=0,
     )
@@ -80,8 +81,16 @@ def failing(commands: int, **reasons: int) -> MatchPlayed:
         (played(place=1), "tc-1: won in seat 0 against bob, 98:101, 70 commands, 0 refused"),
         (played(place=1, shared=True), "tc-1: drawn in seat 0 against bob, 98:101, 70 commands, 0 refused"),
         (
-            played(place=2, resigned=True),
+            played(place=2, reason=CloseReason.RESIGNED),
             "tc-1: lost by resignation in seat 0 against bob, 98:101, 70 commands, 0 refused",
+        ),
+        (
+            played(place=2, reason=CloseReason.TIMED_OUT),
+            "tc-1: lost on time in seat 0 against bob, 98:101, 70 commands, 0 refused",
+        ),
+        (
+            played(place=0, reason=CloseReason.ABORTED),
+            "tc-1: no result (aborted) in seat 0 against bob, 70 commands, 0 refused",
         ),
         (
             msgspec.structs.replace(played(place=2), scores=(5, 7, 1), commands=1),

@@ -291,7 +291,7 @@ class _Match:
         if match.outcome is None:
             raise BotError(f"{match.match_id} ended without an outcome")
         placements = match.outcome.placements
-        place = placements[self._seated.seat].place
+        place = placements[self._seated.seat].place if placements else 0
         return MatchPlayed(
             match_id=match.match_id,
             seat=self._seated.seat,
@@ -299,7 +299,7 @@ class _Match:
             place=place,
             shared=[placement.place for placement in placements].count(place) > 1,
             scores=tuple(placement.score for placement in placements),
-            resigned=match.outcome.reason == "resigned",
+            reason=match.outcome.reason,
             commands=self._commands,
             refused=self._reasons.total(),
             reasons=dict(self._reasons),

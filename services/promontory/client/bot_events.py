@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from promontory.client.matches import CloseReason
 from promontory.client.wording import refusal
-from promontory.games.text import counted
+from promontory.games.text import counted, words
 
 
 class MatchesLeftOpen(msgspec.Struct, frozen=True):
@@ -88,6 +89,8 @@ class MatchLeft(msgspec.Struct, frozen=True):
 class MatchPlayed(msgspec.Struct, frozen=True):
     """A match is over: the bot's place from 1, whether it shared it, and all scores in the order of seats.
 
+    A match that ended without a result has the place 0 and no scores; `reason` is why it was closed.
+
     `commands` counts the bot's submissions, `refused` those that the rules refused, `reasons` the same by reason.
     """
 
@@ -97,20 +100,32 @@ class MatchPlayed(msgspec.Struct, frozen=True):
     place: int
     shared: bool
     scores: tuple[int, ...]
-    resigned: bool
+    reason: CloseReason
     commands: int
     refused: int
     reasons: Mapping[str, int] = {}
 
     def __str__(self) -> str:
-        ending = " by resignation" if self.resigned else ""
-        scores = ":".join(map(str, self.scores))
+        scores = f" {':'.join(map(str, self.scores))}," if self.scores else ""
         return (
-            f"{self.match_id}: {self._result()}{ending} in seat {self.seat} against {', '.join(self.opponents)},"
-            f" {scores}, {counted(self.commands, 'command')}, {_refused(self.refused, self.reasons)}"
+            f"{self.match_id}: {self._result()}{self._ending()} in seat {self.seat} against"
+            f" {', '.join(self.opponents)},{scores} {counted(self.commands, 'command')},"
+            f" {_refused(self.refused, self.reasons)}"
         )
 
+    def _ending(self) -> str:
+        match self.reason:
+            case CloseReason.PLAYED_OUT:
+                return ""
+            case CloseReason.RESIGNED:
+                return " by resignation"
+            case CloseReason.TIMED_OUT:
+                return " on time"
+        return f" ({words(self.reason)})"
+
     def _result(self) -> str:
+        if not self.place:
+            return "no result"
         if self.place == 1:
             return "drawn" if self.shared else "won"
         return "lost" if len(self.scores) == 2 else f"place {self.place} of {len(self.scores)}"
@@ -160,15 +175,16 @@ class BotResult(msgspec.Struct, frozen=True):
         return 0 < self.refused == sum(match.commands for match in self.matches)
 
     def __str__(self) -> str:
-        lost = len(self.matches) - self.won - self.drawn
+        decided = sum(bool(match.place) for match in self.matches)
+        without = len(self.matches) - decided
+        lost = decided - self.won - self.drawn
         reasons: Counter[str] = Counter()
         for match in self.matches:
             reasons.update(match.reasons)
         return (
             f"{counted(len(self.matches), 'match', 'matches')} in {self.pool}:"
-            f" {self.won} won, {self.drawn} drawn, {lost} lost; {_refused(self.refused, reasons)};"
-            + (f" {self.rating};" if self.rating else "")
-            + f" seed {self.seed}"
+            f" {self.won} won, {self.drawn} drawn, {lost} lost{f', {without} without a result' if without else ''};"
+            f" {_refused(self.refused, reasons)};" + (f" {self.rating};" if self.rating else "") + f" seed {self.seed}"
         )
 
 

@@ -128,7 +128,9 @@ ENDING_OFFER = StructMapping(EndingOffer, match_pb2.EndingOffer)
 ENDING_NUMBERS = {ending: match_pb2.Ending.Value(f"ENDING_{ending.name}") for ending in Ending}
 _KINDS = {kind: match_pb2.ClockKind.Value(f"CLOCK_KIND_{kind.name}") for kind in ClockKind}
 _KINDS_BY_NUMBER = {number: kind for kind, number in _KINDS.items()}
-_CAUSES = {match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}"): cause for cause in LeaveCause}
+_CAUSES: dict[int, LeaveCause] = {
+    match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}"): cause for cause in LeaveCause
+}
 
 
 def time_control_of(message: Any) -> TimeControl | None:

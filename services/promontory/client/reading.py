@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
+from datetime import timedelta
 
 from promontory.client.access import Access
+from promontory.client.conduct import SeatClock
 from promontory.client.matches import MatchSeat, MatchSummary, SeatKind, Update
 from promontory.client.ratings import LeaderboardEntry
 from promontory.client.watching import game_of
@@ -90,13 +92,28 @@ def _broken(update: Update) -> Iterator[str]:
 
 
 def _player(seat: MatchSeat) -> str:
-    return f"{seat.player_id} (house bot)" if seat.kind is SeatKind.HOUSE_BOT else seat.player_id
+    if seat.kind is SeatKind.HOUSE_BOT:
+        return f"{seat.player_id} (house bot)"
+    notes = [f"left: {words(seat.left)}"] if seat.left else []
+    notes += [f"{seat.stand_in_policy} plays"] if seat.stand_in_policy else []
+    return f"{seat.player_id} ({', '.join(notes)})" if notes else seat.player_id
+
+
+def _clock(clock: SeatClock) -> str:
+    """Return what a clock shows as people read it, rounded down to seconds: `seat 1 4:05 (running)`."""
+    left = timedelta(seconds=int(clock.remaining.total_seconds()))
+    running = " (running)" if clock.deadline else ""
+    return f"seat {clock.seat} {str(left).removeprefix('0:')}{running}"
 
 
 def _standing(match: MatchSummary) -> Iterator[str]:
     if match.outcome is None:
         yield f"waiting for {seats_in_words(match.seats_to_act)}"
+        if match.clocks:
+            yield listed("time left", map(_clock, match.clocks))
+        for offer in match.offers:
+            yield f"{seats_in_words(offer.seats)} for ending it: {words(offer.ending)}"
         return
     placements = sorted(match.outcome.placements, key=lambda placement: placement.place)
     places = [f"{each.place}. seat {each.seat} with {each.score}" for each in placements]
-    yield listed(f"over, {words(match.outcome.reason)}", places)
+    yield listed(f"over, {words(match.outcome.reason)}", places) if places else f"over, {words(match.outcome.reason)}"
