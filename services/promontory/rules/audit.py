@@ -25,12 +25,13 @@ from promontory.games.registry import AnyGame
 from promontory.games.text import counted
 from promontory.rules import arbiter, records
 from promontory.rules.conduct import Act, Enforce
-from promontory.rules.domain import CommitMeta, Decision, Happening, Match, Moment, Origin, begin, happenings
+from promontory.rules.domain import CommitMeta, Decision, Happening, Match, Moment, Origin, Setup, begin, happenings
 from promontory.rules.draws import draws_of
 from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.secrecy import Secrecy
+from promontory.rules.validation import check_setup
 from promontory.runtime.errors import Refusal
 
 Line = TypeVar("Line", Header, CommitLine, Footer)
@@ -297,6 +298,7 @@ def _before_all(file: _File, ruleset: Ruleset, seed: bytes) -> Match:
         if (created.match_id, created.game) != (file.match_id, ruleset.game.name):
             raise _Wrong(1, "it creates another match")
         game = _pinned(ruleset, created)
+        _check_setup(created.setup, game)
         now_ms = records.decode_meta(first.meta).recorded_at_ms
         sealed = Seed(seed, created.sealed_seed)
         match = new_match(game, file.match_id, created.setup, seed=sealed, now_ms=now_ms)
@@ -306,6 +308,15 @@ def _before_all(file: _File, ruleset: Ruleset, seed: bytes) -> Match:
     if created.commitment != match.commitment:
         raise _Wrong(1, "its commitment is not that of the published seed")
     return match
+
+
+def _check_setup(setup: Setup, game: AnyGame) -> None:
+    """Raise `ValueError` unless a match can be created so; house bots may have had policies that are gone by now."""
+    named = {setup.stand_in_policy, setup.time_control.default_policy if setup.time_control else ""}
+    try:
+        check_setup(setup, game, {*named, *(seat.bot_policy for seat in setup.seats)} - {""})
+    except Refusal as refusal:
+        raise ValueError(str(refusal)) from refusal
 
 
 def _pinned(ruleset: Ruleset, created: records.Created) -> AnyGame:
