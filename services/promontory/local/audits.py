@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
-from promontory.client import rating_record
+from promontory.client import rating_record, reading
 from promontory.client.access import Access
 from promontory.client.errors import PromontoryError
 from promontory.client.rating_record import RatingRecord
 from promontory.client.ratings import RatingChange
 from promontory.games.registry import entry_by_code
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
+from promontory.rules.export import Header
 from promontory.rules.ruleset import Ruleset
 from promontory.scoring.domain import Rating, rate
 
 MATCH_ID = re.compile(r"[a-z]{2}-[0-9a-f]{3}-[a-z2-7]{26}")
+MOST_HEADER_BYTES = 1000
 CLOSE_ENOUGH = 1e-9
 """By what part a recomputed rating may differ: the last digits of a power are not the same on every machine."""
 
@@ -50,10 +54,11 @@ class Finding(msgspec.Struct, frozen=True):
         return {"file": self.source, **fields, "ratings": self.ratings}
 
 
-def audit_file(file: Path, rulesets: Sequence[Ruleset]) -> Finding:
+def audit_file(file: Path, rulesets: Sequence[Ruleset], *, files: Mapping[str, Path] = MappingProxyType({})) -> Finding:
     """Check an audit file, and the rating record beside it if there is one.
 
-    A file that cannot be read leaves the match undecided.
+    A fork is also checked against its original if that is among `files`, by match id. A file that cannot be read leaves
+    the match undecided.
     """
     beside = rating_record.file_beside(file)
     try:
@@ -61,11 +66,13 @@ def audit_file(file: Path, rulesets: Sequence[Ruleset]) -> Finding:
     except OSError as error:
         return Finding(str(file), _unread(error.strerror or str(error)))
     report = audit(raw, rulesets)
+    if report.forked_from in files:
+        report = audit(raw, rulesets, originals=[files[report.forked_from].read_bytes()])
     return Finding(str(file), report) if record is None else _with_ratings(str(file), report, record)
 
 
 async def audit_match(access: Access, match_id: str, data: Data) -> Finding:
-    """Fetch a finished match with its cards or tiles and its ratings, and check all.
+    """Fetch a finished match with its cards or tiles, its ratings and the match it was forked from, and check all.
 
     A match that cannot be fetched is left undecided. Raises `EndpointError` if nothing says where the platform is.
     """
@@ -74,12 +81,31 @@ async def audit_match(access: Access, match_id: str, data: Data) -> Finding:
         fetched = await rating_record.fetch(access, match_id)
     except PromontoryError as error:
         return Finding(match_id, _unread(str(error)))
-    report = audit(fetched.raw, shipped_rulesets({**data, game: [*data.get(game, ()), fetched.data]}))
+    rulesets = shipped_rulesets({**data, game: [*data.get(game, ()), fetched.data]})
+    report = audit(fetched.raw, rulesets)
+    if report.forked_from:
+        report = audit(fetched.raw, rulesets, originals=await _originals(access, report.forked_from))
     if report.match_id not in ("", match_id):
         return Finding(match_id, _wrong(report, f"the service gave another match: {report.match_id}"))
     if fetched.ratings is None:
         return Finding(match_id, report)
     return _with_ratings(match_id, report, rating_record.encode(fetched.ratings))
+
+
+async def _originals(access: Access, match_id: str) -> list[bytes]:
+    """Return the audit file of the match that another one was forked from, if it can be had."""
+    with suppress(PromontoryError):
+        return [await reading.export(access, match_id)]
+    return []
+
+
+def by_match(files: Iterable[Path]) -> dict[str, Path]:
+    """Return those of `files` that say of which match they are, by its id; nothing else of them is read."""
+    found: dict[str, Path] = {}
+    for file in files:
+        with suppress(OSError, ValueError), file.open("rb") as lines:
+            found[msgspec.json.decode(lines.readline(MOST_HEADER_BYTES), type=Header).match_id] = file
+    return found
 
 
 def is_match(source: str) -> bool:

@@ -58,12 +58,13 @@ def _audited(arguments: argparse.Namespace) -> Iterator[Any]:
 
     data = _game_data(arguments)
     rulesets = shipped_rulesets(data)
+    files = audits.by_match(Path(source) for source in arguments.matches if not audits.is_match(source))
     show = count_line(f"of {len(arguments.matches)}") if len(arguments.matches) > 1 else None
     for number, source in enumerate(arguments.matches, start=1):
         if audits.is_match(source):
             finding = asyncio.run(audits.audit_match(access(arguments), source, data))
         else:
-            finding = audits.audit_file(Path(source), rulesets)
+            finding = audits.audit_file(Path(source), rulesets, files=files)
         if not arguments.json:
             print(finding.sentence(), flush=True)
         if show is not None:

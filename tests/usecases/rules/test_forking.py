@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from promontory.cli import main
 from promontory.eventlog.obligations import bot_turn_name
 from promontory.eventlog.port import GENESIS, CommandIdReused, Commit, bucket_of, chain
 from promontory.games.registry import GAMES
@@ -335,3 +337,17 @@ async def test_a_player_forks_no_faster_than_the_limit_allows() -> None:
     with pytest.raises(Refusal) as refused:
         await fork(bench, original, 1)
     assert refused.value.reason == "LIMIT_REACHED"
+
+
+async def test_the_file_of_the_original_is_found_among_those_that_are_audited(
+    forked: Forked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """[docs/audit] In whatever order they are named."""
+    commits, match, original = forked
+    fork_file, original_file = tmp_path / "fork.jsonl", tmp_path / "original.jsonl"
+    fork_file.write_bytes(file_with(match, commits))
+    original_file.write_bytes(original)
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", str(fork_file), str(original_file)])
+    first, second = capsys.readouterr().out.splitlines()
+    assert (ended.value.code, "as that match has it" in first, "all right" in second) == (0, True, True)
