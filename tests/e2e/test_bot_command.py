@@ -54,7 +54,7 @@ async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Pl
     code, out, err = await run_bot(platform, bot, "--matches", "2", "--concurrent", "2", "--seed", "1", "--json")
     assert code == 0, err
     played: dict[str, Any] = json.loads(out)
-    assert [(match["refused"], match["resigned"]) for match in played["matches"]] == [(0, False)] * 2
+    assert [(match["refused"], match["reason"]) for match in played["matches"]] == [(0, "played_out")] * 2
     assert all(match["match_id"] in err for match in played["matches"])
     assert (f"waiting in {POOL}; a house bot comes after" in err, played["rating"]["uncounted"]) == (True, 0)
 
