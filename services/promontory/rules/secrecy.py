@@ -193,7 +193,8 @@ def _is_blanked(event: Any, shown: Any) -> bool:
 
 def _imagine(game: AnyGame) -> Callable[[Any, Random], Any]:
     """Return what draws a state from a view: the function `determinize` of the very rules that the game is of."""
-    package = type(game).__module__.rpartition(".")[0]
+    rules = next(kind for kind in type(game).__mro__ if kind.__module__.startswith("promontory.games."))
+    package = rules.__module__.rpartition(".")[0]
     determinize = import_module(f"{package}.sampling").determinize
     return lambda view, rng: determinize(getattr(game, "deck", None), view, rng)
 
