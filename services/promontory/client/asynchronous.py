@@ -13,13 +13,17 @@ from typing import Self
 
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
+from promontory.client import forks
 from promontory.client.connection import Connection, Remote, Token
 from promontory.client.errors import NotFound, PromontoryError
+from promontory.client.forks import Fork, Policies
 from promontory.client.lists import MatchEntry, MatchLists
 from promontory.client.matches import Commit, MatchState, Update
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.retrying import Timing
+from promontory.client.recordings import read
+from promontory.client.replays import Replay
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
 from promontory.client.tables import USUAL, Lobby, Table, TableOptions, readiness_number
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
@@ -181,6 +185,28 @@ class AsyncClient:
         return await self.spectate(game, match_id).export()
 
     async def rating(self, pool: str, player: str | None = None) -> Rating:
+    async def replay(self, match_id: str) -> Replay:
+        """Return a finished match of any game with all its versions, fetched once, as every seat saw them and in full.
+
+        Raises `FailedPrecondition` while the match is open, `NotFound` if there is none.
+        """
+        watched = self.spectate(game_of(match_id), match_id)
+        return Replay(read(await watched.export()), await watched.rules())
+
+    async def fork(self, match_id: str, version: int, *, seats: Policies = (), request_id: str | None = None) -> Fork:
+        """Begin a match of one's own where a finished one stood at `version`, and return it with the own seats in it.
+
+        `seats` names a house bot's policy for each seat that a bot is to play, and None for the others, which are the
+        player's; all of them by default. The fork counts for nothing: it has no pool, no rating and no clock.
+
+        Raises:
+            FailedPrecondition: the match is open (`MATCH_OPEN`), or its game is over at that version (`MATCH_OVER`).
+            InvalidArgument: the match has no such version, or not so many seats, or there is no such policy.
+            NotFound: there is no such match.
+        """
+        game = GameRemote(self._connection, registry.entry(game_of(match_id)))
+        return await forks.fork(game, match_id, version, seats=seats, request_id=request_id or new_request_id())
+
         """Return the rating of `player`, or one's own, in `pool`; that of a new player if there is none yet."""
         return await self._ratings.rating(pool, player or self.player)
 

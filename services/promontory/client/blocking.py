@@ -8,17 +8,23 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from promontory.client import seats, tables, tickets
+import msgspec
+
+from promontory.client import seats, tickets
 from promontory.client.asynchronous import RETRY_SECONDS, AsyncClient
 from promontory.client.conduct import Ending
 from promontory.client.connection import Token
 from promontory.client.errors import ClientClosed
+from promontory.client.forks import Policies
+from promontory.client.lists import MatchEntry
 from promontory.client.loops import LoopThread
-from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update
+from promontory.client.matches import Commit, LegalAt, MatchState, MatchSummary, Preview, SeatKind, Update
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
+from promontory.client.replays import Replay
 from promontory.client.retrying import Timing
 from promontory.client.tables import USUAL, TableOptions, TableUpdate
+from promontory.client.tables import Table as AsyncTable
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
 from promontory.client.watching import OnHeartbeat
 from promontory.games.registry import AnyGame
@@ -66,7 +72,7 @@ class Client:
 
     @property
     def player(self) -> str:
-        """The player that the token speaks for. Raises `ValueError` if the token does not say."""
+        """Whom the token speaks for; see `AsyncClient.player`."""
         return self._portal.client.player
 
     def pools(self) -> list[Pool]:
@@ -110,6 +116,21 @@ class Client:
     def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> Iterator[Commit]:
         """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
         return self._portal.iterate(lambda client: client.match_events(game, match_id, seat=seat))
+
+    def replay(self, match_id: str) -> Replay:
+        """Return a finished match with all its versions, fetched once, as every seat saw them and in full."""
+        return self._portal.run(lambda client: client.replay(match_id))
+
+    def fork(self, match_id: str, version: int, *, seats: Policies = (), request_id: str | None = None) -> Fork:
+        """Begin a match of one's own where a finished one stood at `version`, and return it with the own seats in it.
+
+        `seats` names a house bot's policy for each seat that a bot is to play, and None for the player's own.
+        """
+        forked = self._portal.run(
+            lambda client: client.fork(match_id, version, seats=seats, request_id=request_id)
+        ).match
+        own = [seat.seat for seat in forked.seats if seat.kind is SeatKind.PLAYER]
+        return Fork(forked, tuple(self.seat(forked.game, forked.match_id, seat) for seat in own))
 
     def export_match(self, game: str, match_id: str) -> bytes:
         """Return the audit file of a match."""
@@ -174,14 +195,14 @@ class Client:
         """Yield the closed matches of a player, the last to end first; private ones only if the caller's own too."""
         return self._portal.iterate(lambda client: client.player_matches(player, game=game, pool=pool))
 
-    def _table(self, call: Callable[[AsyncClient], Coroutine[Any, Any, tables.Table]]) -> Table:
+    def _table(self, call: Callable[[AsyncClient], Coroutine[Any, Any, AsyncTable]]) -> Table:
         return Table(self._portal, self._portal.run(call))
 
 
 class Table:
     """A table, where the player sits or is asked to; see `promontory.client.tables.Table`."""
 
-    def __init__(self, portal: _Portal, table: tables.Table) -> None:
+    def __init__(self, portal: _Portal, table: AsyncTable) -> None:
         self._portal, self._table = portal, table
 
     @property
@@ -220,7 +241,7 @@ class Table:
     def __iter__(self) -> Iterator[TableUpdate]:
         return self.watch()
 
-    def ready(self, ready: bool = True, *, request_id: str | None = None) -> TableUpdate:  # noqa: FBT001, FBT002
+    def ready(self, ready: bool = True, *, request_id: str | None = None) -> TableUpdate:
         """Say whether the player is ready to play with those who sit there now."""
         return self._portal.run(lambda _: self._table.ready(ready, request_id=request_id))
 
@@ -383,6 +404,18 @@ class Seat(Spectator):
 
     def _in(self, client: AsyncClient) -> seats.Seat:
         return client.seat(self.game, self.match_id, self.seat)
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """A match that begins where another one stood, and the player's own seats; see `promontory.client.forks.Fork`."""
+
+    match: MatchSummary
+    seats: tuple[Seat, ...]
+
+    @property
+    def match_id(self) -> str:
+        """The fork's own id."""
+        return self.match.match_id
 
 
 class ForkError(RuntimeError):

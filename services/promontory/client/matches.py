@@ -109,6 +109,14 @@ class MatchOutcome(msgspec.Struct, frozen=True):
         return tuple(placement.seat for placement in self.placements if placement.place == 1)
 
 
+class ForkOrigin(msgspec.Struct, frozen=True):
+    """The version of a closed match that a fork began from; `head` is the hash of its log up to there, 16 bytes."""
+
+    match_id: str
+    version: int
+    head: bytes
+
+
 class MatchSummary(msgspec.Struct, frozen=True):
     """What everybody may know of a match at `version`, whichever game it is.
 
@@ -116,7 +124,7 @@ class MatchSummary(msgspec.Struct, frozen=True):
     `data_hash` is the SHA-256 of the game data it is pinned to, 32 bytes; `variant` is the way it is played, one of the
     game's `variants`. Times are the server's, in UTC. Without a `time_control` there are no `clocks`; those tell what
     was left at `update_time`. A player who is to act may be gone for `abandon_after` before an opponent may claim it,
-    None: for ever. Spectators see the open match `spectator_delay` commits later.
+    None: for ever. Spectators see the open match `spectator_delay` commits later. A fork names where it began.
     """
 
     match_id: str
@@ -139,6 +147,7 @@ class MatchSummary(msgspec.Struct, frozen=True):
     offers: tuple[EndingOffer, ...] = ()
     abandon_after: timedelta | None = None
     spectator_delay: int = 0
+    forked_from: ForkOrigin | None = None
 
     @property
     def is_over(self) -> bool:
@@ -243,7 +252,14 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             offers=tuple(ENDING_OFFER.decode(offer) for offer in message.offers),
             abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
             spectator_delay=message.spectator_delay,
+            forked_from=origin_of(message),
         )
+
+
+def origin_of(message: match_pb2.Match | events_pb2.MatchCreated) -> ForkOrigin | None:
+    """Return where a match was forked from, None if it was not."""
+    origin = message.forked_from
+    return ForkOrigin(origin.match_id, origin.version, origin.head) if message.HasField("forked_from") else None
 
 
 def match_events_of(messages: Iterable[events_pb2.MatchEvent]) -> tuple[MatchEvent, ...]:
