@@ -12,7 +12,7 @@ from promontory.archive.archiver import Archiver, Judge, Outcome
 from promontory.archive.memory import MemoryArchive, MemoryArchiveIndex
 from promontory.archive.reading import ArchivedEventLog
 from promontory.eventlog.memory import MemoryEventLog
-from promontory.eventlog.obligations import archive_name, tally_name
+from promontory.eventlog.obligations import archive_name, list_name, tally_name
 from promontory.eventlog.port import bucket_of
 from promontory.rules.domain import Match, Setup
 from promontory.runtime.clock import now_ms
@@ -42,13 +42,15 @@ class Depot:
         return Bench(self.readable)  # type: ignore[arg-type]
 
     async def closed(self, setup: Setup = TWO_PLAYERS, *, request_id: str = "creation") -> Match:
-        """Return a match that was played for a while and resigned, and whose archiving is owed."""
+        """Return a match that was played for a while and resigned, is listed, and whose archiving is owed."""
         bench = self.bench
         match = await bench.create(setup, request_id=request_id)
         while match.version < 4:
             match = (await bench.submit(match, next_command(match))).step.match
         match = (await bench.referee.resign(ADA, match.match_id, 0, request_id="enough")).step.match
-        await self.log.owe(bucket_of(match.match_id), archive_name(match.match_id, match.updated_at_ms), delay_ms=0)
+        bucket = bucket_of(match.match_id)
+        await self.log.settle(bucket, list_name(match.match_id))
+        await self.log.owe(bucket, archive_name(match.match_id, match.updated_at_ms), delay_ms=0)
         return match
 
     async def archive_it(self, match: Match, *, dying: Steps | None = None, attempt: int = 1) -> Outcome:

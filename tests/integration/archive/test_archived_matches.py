@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from promontory.archive.archiver import Archiver, Outcome
 from promontory.archive.opening import open_archive, with_archive
 from promontory.archive.redis_index import RedisArchiveIndex
 from promontory.eventlog.functions import event_log_library, load_library
+from promontory.eventlog.obligations import archive_name, list_name, tally_name
+from promontory.eventlog.port import bucket_of
 from promontory.eventlog.redis_server import Connections, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.local import archives
@@ -49,11 +51,13 @@ async def house(place: Place, archive_url: str) -> AsyncIterator[House]:
         yield house
 
 
-async def to_archive(house: House) -> Sequence[ArchiveDue]:
-    """Return what is owed, if that is all that is."""
-    names = [name for bucket in house.place.buckets for name in await house.log.owed(bucket)]
+async def to_archive(house: House, match_id: str) -> ArchiveDue | None:
+    """Return the match's obligation to be archived, if it is tallied too; there is nobody here who lists it."""
+    bucket = bucket_of(match_id)
+    await house.log.settle(bucket, list_name(match_id))
+    names = await house.log.owed(bucket)
     due = [each for name in names if isinstance(each := parse(name), ArchiveDue)]
-    return due if len(due) == len(names) else ()
+    return due[0] if due and tally_name(match_id) not in names else None
 
 
 async def keys_of(place: Place, match_id: str) -> list[bytes]:
@@ -90,10 +94,10 @@ async def test_a_match_is_played_tallied_archived_and_read_to_the_byte(
     place = house.place
     async with running(house.dispatcher(publisher)):
         match_id = await house.create("greedy", "greedy")
-        (due,) = await eventually(lambda: to_archive(house), seconds=60)
+        due = await eventually(lambda: to_archive(house, match_id), seconds=60)
+        assert due is not None
         before = await shown_by_a_new_server(place, match_id, archive_url)
-        bucket = ":".join(match_id.split("-")[:2])
-        await house.log.postpone(bucket, f"archive|{match_id}|{due.closed_at_ms}", delay_ms=0)
+        await house.log.postpone(bucket_of(match_id), archive_name(match_id, due.closed_at_ms), delay_ms=0)
         assert await eventually(lambda: _only_the_head(place, match_id), seconds=30)
         await eventually(lambda: _nothing_owed(house))
     assert await shown_by_a_new_server(place, match_id, archive_url) == before

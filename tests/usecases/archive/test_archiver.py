@@ -9,7 +9,7 @@ import pytest
 from promontory.archive.archiver import FIRST_DELAY_MS, LONGEST_DELAY_MS, Archiver, Outcome, delay_ms
 from promontory.archive.memory import MemoryArchive
 from promontory.archive.segment import unpack
-from promontory.eventlog.obligations import archive_name, tally_name
+from promontory.eventlog.obligations import archive_name, list_name, tally_name
 from promontory.eventlog.port import ArchiveUnavailable, Head, StreamStatus, bucket_of
 from promontory.rules.domain import Match
 from promontory.runtime.clock import now_ms
@@ -82,6 +82,14 @@ async def test_an_open_match_is_never_given_up(depot: Depot) -> None:
     assert await depot.archive_it(match) is Outcome.OPEN
     assert len(await depot.log.read(match.match_id)) == 1
     assert (depot.archive.files, await depot.owed(match)) == ({}, [])
+
+
+async def test_a_match_waits_for_its_place_in_the_lists(depot: Depot) -> None:
+    """As for its tally: whoever makes them reads the log."""
+    match = await depot.closed()
+    await depot.log.owe(bucket_of(match.match_id), list_name(match.match_id), delay_ms=0)
+    assert await depot.archive_it(match) is Outcome.UNTALLIED
+    assert len(await depot.log.read(match.match_id)) == match.version
 
 
 async def test_a_rated_match_waits_for_its_tally(depot: Depot) -> None:

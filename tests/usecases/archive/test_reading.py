@@ -17,6 +17,7 @@ from promontory.eventlog.port import (
 )
 from promontory.games.kernel import Rejected
 from promontory.rules.domain import Match, Setup
+from promontory.rules.usecases import Listing
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Refusal, as_refusal
 from promontory.scoring.ladders import Ladders
@@ -70,8 +71,8 @@ async def test_a_match_is_shown_at_every_version(depot: Depot, match: Match, liv
 
 async def test_its_commits_are_listed_in_pages(depot: Depot, match: Match) -> None:
     """[ListMatchEvents]."""
-    first = await depot.bench.referee.page(EVE, match.match_id, None, size=3, token="")
-    second = await depot.bench.referee.page(EVE, match.match_id, None, size=3, token=first.next_token)
+    first = await depot.bench.referee.page(EVE, Listing(match.match_id, None, size=3))
+    second = await depot.bench.referee.page(EVE, Listing(match.match_id, None, 3, first.next_token))
     assert [step.version for step in (*first.steps, *second.steps)] == [*range(1, match.version + 1)]
     assert (first.full, second.next_token) == (True, "")
 
