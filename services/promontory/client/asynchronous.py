@@ -21,9 +21,9 @@ from promontory.client.lists import MatchEntry, MatchLists
 from promontory.client.matches import Commit, MatchState, Update
 from promontory.client.outages import OnOutage
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
-from promontory.client.retrying import Timing
 from promontory.client.recordings import read
 from promontory.client.replays import Replay
+from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
 from promontory.client.tables import USUAL, Lobby, Table, TableOptions, readiness_number
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
@@ -180,11 +180,6 @@ class AsyncClient:
         """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
         return self._watched(game, match_id, seat).events()
 
-    async def export_match(self, game: str, match_id: str) -> bytes:
-        """Return the audit file of a match. Raises `FailedPrecondition` while the match is open."""
-        return await self.spectate(game, match_id).export()
-
-    async def rating(self, pool: str, player: str | None = None) -> Rating:
     async def replay(self, match_id: str) -> Replay:
         """Return a finished match of any game with all its versions, fetched once, as every seat saw them and in full.
 
@@ -207,6 +202,11 @@ class AsyncClient:
         game = GameRemote(self._connection, registry.entry(game_of(match_id)))
         return await forks.fork(game, match_id, version, seats=seats, request_id=request_id or new_request_id())
 
+    async def export_match(self, game: str, match_id: str) -> bytes:
+        """Return the audit file of a match. Raises `FailedPrecondition` while the match is open."""
+        return await self.spectate(game, match_id).export()
+
+    async def rating(self, pool: str, player: str | None = None) -> Rating:
         """Return the rating of `player`, or one's own, in `pool`; that of a new player if there is none yet."""
         return await self._ratings.rating(pool, player or self.player)
 
