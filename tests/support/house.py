@@ -18,6 +18,7 @@ from promontory.api.match.v1.match_pb2 import SEAT_KIND_HOUSE_BOT, Match, MatchS
 from promontory.api.scoring.v1 import scoring_service_pb2
 from promontory.archive.opening import with_archive
 from promontory.client.stubs import Stub
+from promontory.client.tables import LOBBY
 from promontory.codec.port import GameCodec
 from promontory.codec.registry import codec
 from promontory.eventlog.functions import event_log_library, load_library
@@ -26,6 +27,11 @@ from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games import registry
 from promontory.local.processes import ChildProcess
+from promontory.matchmaking.lists import MatchLists
+from promontory.matchmaking.memory import Memory
+from promontory.matchmaking.memory_lobby import MemoryLists
+from promontory.matchmaking.rules_client import RulesClient as MatchReader
+from promontory.matchmaking.servicer import LobbyCases, LobbyServicer
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.domain import Task
@@ -38,6 +44,7 @@ from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
 from promontory.runtime.broker import broker_url
 from promontory.runtime.embedded import EmbeddedServer
+from promontory.runtime.peers import Peer
 from promontory.runtime.settings import RulesSettings
 from promontory.scoring.main import servicer
 from tests.support.serving import Keys, create_keys, served
@@ -88,6 +95,7 @@ class Place(msgspec.Struct, frozen=True):
             "PROMONTORY_SERVICE_KEY_FILE": str(self.keys.service_key_file),
             "PROMONTORY_RULES_TARGETS": f"{self.game}={self.rules_address}",
             "PROMONTORY_SCORING_TARGET": self.scoring_address,
+            "PROMONTORY_MATCHMAKING_TARGET": self.scoring_address,
         }
 
     def start(self, name: str, command: str, **settings: str) -> ChildProcess:
@@ -211,7 +219,11 @@ async def open_house(
     serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]
     async with (
         served(serving, place.keys, listen=place.rules_address),
-        served([(SCORING_SERVICE, servicer(archived))], place.keys, listen=place.scoring_address),
+        served(
+            [(SCORING_SERVICE, servicer(archived)), (LOBBY, _librarian(place, log))],
+            place.keys,
+            listen=place.scoring_address,
+        ),
         grpc.aio.insecure_channel(place.rules_address) as to_rules,
         grpc.aio.insecure_channel(place.scoring_address) as to_scoring,
     ):
@@ -221,6 +233,14 @@ async def open_house(
     await asyncio.gather(*beside, return_exceptions=True)
     await connections.aclose()
     await queues.aclose()
+
+
+def _librarian(place: Place, log: RedisEventLog) -> LobbyServicer:
+    """Return a lobby that lists closed matches, in memory, and nothing else."""
+    peer = Peer(place.rules_address, place.keys.service("matchmaking"))
+    lists = MatchLists(MemoryLists(Memory(clock.now_ms)), MatchReader({place.game: peer}), log)
+    nothing: Any = None
+    return LobbyServicer(LobbyCases(nothing, nothing, lists), nothing)
 
 
 @asynccontextmanager

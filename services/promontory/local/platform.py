@@ -80,9 +80,12 @@ class Platform:
         for name in ("scoring", *GAME_NAMES):
             self.spawn(name)
         self._await("scoring", *GAME_NAMES)
-        for name in ("matchmaking", "relay", *self.worker_names):
+        for name in ("matchmaking", "relay"):
             self.spawn(name)
-        self._await("matchmaking", "relay", *self.worker_names)
+        self._await("matchmaking")
+        for name in self.worker_names:
+            self.spawn(name)
+        self._await("relay", *self.worker_names)
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -141,7 +144,8 @@ class Platform:
         child.succeed()
 
     def _environ(self, name: str) -> dict[str, str]:
-        peers = {kind: self._peer(kind, name) for kind in ("scoring", *GAME_NAMES) if kind in self.ready}
+        kinds = ("scoring", "matchmaking", *GAME_NAMES)
+        peers = {kind: self._peer(kind, name) for kind in kinds if kind in self.ready}
         found = {
             "PROMONTORY_REDIS_URL": self._redis_url,
             "PROMONTORY_REFLECTION": "true",
@@ -150,6 +154,8 @@ class Platform:
         }
         if "scoring" in peers:
             found["PROMONTORY_SCORING_TARGET"] = peers["scoring"]
+        if "matchmaking" in peers:
+            found["PROMONTORY_MATCHMAKING_TARGET"] = peers["matchmaking"]
         return {**inherited(), **self._settings, **found}
 
     def _peer(self, kind: str, name: str) -> str:

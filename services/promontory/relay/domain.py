@@ -8,7 +8,7 @@ import msgspec
 
 from promontory.eventlog.port import Claimed
 from promontory.games.registry import UnknownGameError, entry_by_code
-from promontory.runtime.broker import ARCHIVE, ARCHIVE_MATCH, BOTS, PLAY_BOT_TURN, TALLIES, TALLY_MATCH
+from promontory.runtime.broker import ARCHIVE, ARCHIVE_MATCH, BOTS, LIST_MATCH, PLAY_BOT_TURN, TALLIES, TALLY_MATCH
 
 
 class BotTurn(msgspec.Struct, frozen=True):
@@ -22,6 +22,12 @@ class BotTurn(msgspec.Struct, frozen=True):
 
 class TallyDue(msgspec.Struct, frozen=True):
     """A closed match is to be tallied."""
+
+    match_id: str
+
+
+class ListDue(msgspec.Struct, frozen=True):
+    """A closed match is to be put into the lists of matches."""
 
     match_id: str
 
@@ -40,7 +46,7 @@ class ArchiveDue(msgspec.Struct, frozen=True):
     closed_at_ms: int
 
 
-Obligation: TypeAlias = BotTurn | TallyDue | ClockDue | ArchiveDue
+Obligation: TypeAlias = BotTurn | TallyDue | ListDue | ClockDue | ArchiveDue
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -65,6 +71,8 @@ def kind_of(obligation: Obligation | None) -> str:
             return "bot"
         case TallyDue():
             return "tally"
+        case ListDue():
+            return "list"
         case ClockDue():
             return "clock"
         case ArchiveDue():
@@ -80,6 +88,8 @@ def parse(name: str) -> Obligation | None:
             return BotTurn(game, match_id, int(seat), int(since)) if game else None
         case ["tally", match_id]:
             return TallyDue(match_id)
+        case ["list", match_id]:
+            return ListDue(match_id)
         case ["clock", match_id]:
             game = _game_of(match_id)
             return ClockDue(game, match_id) if game else None
@@ -88,7 +98,7 @@ def parse(name: str) -> Obligation | None:
     return None
 
 
-def task_of(obligation: BotTurn | TallyDue | ArchiveDue, claimed: Claimed) -> Task:
+def task_of(obligation: BotTurn | TallyDue | ListDue | ArchiveDue, claimed: Claimed) -> Task:
     """Return the task that meets `obligation`; clocks are met without one."""
     match obligation:
         case BotTurn(game, match_id, seat, since):
@@ -96,6 +106,8 @@ def task_of(obligation: BotTurn | TallyDue | ArchiveDue, claimed: Claimed) -> Ta
             return Task(PLAY_BOT_TURN, BOTS, arguments, claimed.name, claimed.attempt)
         case TallyDue(match_id):
             return Task(TALLY_MATCH, TALLIES, (match_id,), claimed.name, claimed.attempt)
+        case ListDue(match_id):
+            return Task(LIST_MATCH, TALLIES, (match_id,), claimed.name, claimed.attempt)
         case ArchiveDue(match_id, closed_at_ms):
             attempt = claimed.attempt
             return Task(ARCHIVE_MATCH, ARCHIVE, (match_id, closed_at_ms, attempt), claimed.name, attempt)

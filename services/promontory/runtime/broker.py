@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 PLAY_BOT_TURN = "promontory.play_bot_turn"
 TALLY_MATCH = "promontory.tally_match"
+LIST_MATCH = "promontory.list_match"
 ARCHIVE_MATCH = "promontory.archive_match"
 
 BOTS = "bots"

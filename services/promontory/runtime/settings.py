@@ -120,6 +120,7 @@ class WorkerSettings(ProcessSettings):
     broker_url: str = ""
     rules_targets: str = ""
     scoring_target: str = "127.0.0.1:7402"
+    matchmaking_target: str = "127.0.0.1:7401"
     queues: str = "bots,tallies,archive"
     data_files: str = ""
     concurrency: Count = 1

@@ -14,7 +14,7 @@ from promontory.workers.requests import AcknowledgedTask
 from promontory.workers.services import Services
 from promontory.workers.tasks import add_archive_task, add_tasks
 
-SCOPES = frozenset({Scope.PLAY_FOR_THE_HOUSE, Scope.TALLY_MATCH})
+SCOPES = frozenset({Scope.PLAY_FOR_THE_HOUSE, Scope.TALLY_MATCH, Scope.LIST_MATCH})
 
 
 def create_app(settings: WorkerSettings) -> Celery:

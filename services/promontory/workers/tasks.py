@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import Celery
 
-from promontory.runtime.broker import ARCHIVE_MATCH, PLAY_BOT_TURN, TALLY_MATCH
+from promontory.runtime.broker import ARCHIVE_MATCH, LIST_MATCH, PLAY_BOT_TURN, TALLY_MATCH
 from promontory.workers.archiving import Archiving
 from promontory.workers.services import Services
 from promontory.workers.turns import Policies, play_turn
@@ -23,6 +23,11 @@ def add_tasks(app: Celery, services: Services) -> None:
     def tally_match(match_id: str) -> bool:
         """Have the match tallied, and return whether this call counted it."""
         return bool(services.tally(match_id).tallied)
+
+    @app.task(name=LIST_MATCH, shared=False)  # type: ignore[untyped-decorator]
+    def list_match(match_id: str) -> bool:
+        """Have the closed match put into the lists, and return whether that changed them."""
+        return bool(services.list_closed(match_id).recorded)
 
 
 def add_archive_task(app: Celery, archiving: Archiving) -> None:

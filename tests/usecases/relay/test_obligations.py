@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from promontory.eventlog.obligations import archive_name, bot_turn_name, tally_name
+from promontory.eventlog.obligations import archive_name, bot_turn_name, list_name, tally_name
 from promontory.eventlog.port import Claimed
-from promontory.relay.domain import Ages, ArchiveDue, BotTurn, TallyDue, parse, task_of
+from promontory.relay.domain import Ages, ArchiveDue, BotTurn, ListDue, TallyDue, kind_of, parse, task_of
+from promontory.runtime.broker import LIST_MATCH
 
 MATCH = "tc-0a7-abcdefghijklmnopqrstuvwxyz"
 BOT = f"bot|{MATCH}|1|12"
@@ -34,6 +35,13 @@ def test_an_archiving_s_task_says_which_attempt_it_is() -> None:
     """The worker puts it off the longer, the more there were."""
     task = task_of(ArchiveDue(MATCH, 7), Claimed(f"archive|{MATCH}|7", 3, exhausted=False))
     assert (task.queue, task.arguments) == ("archive", (MATCH, 7, 3))
+
+
+def test_a_closed_match_to_be_listed_is_read_from_its_name() -> None:
+    """`list|<match>`; a task of its own, in the queue of what is done at the end of a match."""
+    assert parse(list_name(MATCH)) == ListDue(MATCH)
+    task = task_of(ListDue(MATCH), Claimed(list_name(MATCH), 1, exhausted=False))
+    assert (kind_of(ListDue(MATCH)), task.name, task.queue, task.arguments) == ("list", LIST_MATCH, "tallies", (MATCH,))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from promontory.eventlog.obligations import list_name
 from promontory.eventlog.port import bucket_of
 from promontory.games.kernel import Rejected
 from promontory.rules.clocks import ClockKind, TimeControl
@@ -93,6 +94,7 @@ async def test_a_deadline_is_an_obligation_that_every_turn_moves(time: Time) -> 
     match = await bench.create(table(time_control=PER_TURN))
     first = await bench.log.oldest_due(bucket_of(match.match_id))
     match = (await bench.submit(match, bench.ruleset.game.resign(0))).step.match
+    await bench.log.settle(bucket_of(match.match_id), list_name(match.match_id))
     assert (first is not None, await bench.log.oldest_due(bucket_of(match.match_id))) == (True, None)
 
 

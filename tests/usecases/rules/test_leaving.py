@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from promontory.eventlog.obligations import bot_turn_name
+from promontory.eventlog.obligations import bot_turn_name, list_name
 from promontory.eventlog.port import bucket_of
 from promontory.games.kernel import Rejected
 from promontory.rules.conduct import Ending, EndingDeclined, LeaveCause, Leaver, SeatLeft
@@ -153,6 +153,7 @@ async def test_a_match_can_be_called_off_before_any_player_has_moved() -> None:
     seats = Arbiters(bench := Bench())
     match = await seats.abort(await bench.create(table(**RATED)), 1)
     assert result(match) == (CloseReason.ABORTED, ())
+    await bench.log.settle(bucket_of(match.match_id), list_name(match.match_id))
     assert await bench.log.oldest_due(bucket_of(match.match_id)) is None
 
 

@@ -303,20 +303,20 @@ async def test_a_house_bot_that_ended_its_turn_is_obliged_to_nothing() -> None:
     assert await obligations(bench, match) == {}
 
 
-async def test_the_end_of_a_rated_match_obliges_to_tally_it_and_to_nothing_else() -> None:
+async def test_the_end_of_a_rated_match_obliges_to_tally_and_list_it_and_to_nothing_else() -> None:
     """The closing commit of a rated match sets its tally and clears the turns."""
     bench = Bench()
     match = await bench.create(AGAINST_THE_HOUSE)
     match = await bench.play_turn(match)
     match = (await bench.submit(match, Resign(0))).step.match
-    assert await obligations(bench, match) == {f"tally|{match.match_id}": 0}
+    assert await obligations(bench, match) == {f"tally|{match.match_id}": 0, f"list|{match.match_id}": 0}
 
 
-async def test_the_end_of_a_casual_match_obliges_to_nothing() -> None:
+async def test_the_end_of_a_casual_match_obliges_to_list_it() -> None:
     """Only rated matches are tallied."""
     bench = Bench()
     match = (await bench.submit(await bench.create(HOUSE_FIRST), Resign(1))).step.match
-    assert await obligations(bench, match) == {}
+    assert await obligations(bench, match) == {f"list|{match.match_id}": 0}
 
 
 async def test_a_commit_notes_its_actor_its_commands_and_now_and_then_the_states_hash() -> None:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from promontory.api.scoring.v1.scoring_service_pb2 import TallyMatchResponse
 from promontory.client.errors import NotFound, PromontoryError, Unavailable
-from promontory.runtime.broker import ARCHIVE_MATCH, PLAY_BOT_TURN, TALLY_MATCH
+from promontory.runtime.broker import ARCHIVE_MATCH, LIST_MATCH, PLAY_BOT_TURN, TALLY_MATCH
 from promontory.runtime.settings import SettingsError, WorkerSettings
 from promontory.workers.app import create_app
 from promontory.workers.archiving import Archiving
@@ -82,7 +82,7 @@ def test_no_wait_for_the_broker_is_without_an_end(tmp_path: Path, option: str) -
 def test_a_worker_has_the_tasks_that_the_relay_sends(tmp_path: Path) -> None:
     """Tasks are known by names that are no Python paths, so code can move."""
     tasks = {name for name in create_app(settings(tmp_path)).tasks if not name.startswith("celery.")}
-    assert tasks == {PLAY_BOT_TURN, TALLY_MATCH, ARCHIVE_MATCH}
+    assert tasks == {PLAY_BOT_TURN, TALLY_MATCH, LIST_MATCH, ARCHIVE_MATCH}
 
 
 def test_a_worker_without_an_archive_archives_nothing(tmp_path: Path) -> None:
