@@ -125,9 +125,10 @@ class HastyScorer(Scorer):
         self, request: scoring_pb.GetRatingRequest, context: Any
     ) -> scoring_pb.GetRatingResponse:
         """Return the rating of a player."""
-        self._matches[request.player_id] += self.counting
-        matches = self._matches[request.player_id]
-        rating = ratings_pb2.Rating(player_id=request.player_id, mu=25, sigma=8, points=1500 + matches, matches=matches)
+        player_id = request.player_id or caller().subject
+        self._matches[player_id] += self.counting
+        matches = self._matches[player_id]
+        rating = ratings_pb2.Rating(player_id=player_id, mu=25, sigma=8, points=1500 + matches, matches=matches)
         return scoring_pb.GetRatingResponse(rating=rating)
 
 

@@ -116,7 +116,7 @@ class Scorer:
         raise NotImplementedError
 
     async def GetRating(self, request: scoring.GetRatingRequest, context: Any) -> scoring.GetRatingResponse:
-        return scoring.GetRatingResponse(rating=_rating(request.player_id))
+        return scoring.GetRatingResponse(rating=_rating(request.player_id or caller().subject))
 
     async def ListLeaderboard(
         self, request: scoring.ListLeaderboardRequest, context: Any
@@ -129,8 +129,9 @@ class Scorer:
         self, request: scoring.ListRatingHistoryRequest, context: Any
     ) -> scoring.ListRatingHistoryResponse:
         page = int(request.page_token or 1)
-        rating = _rating(request.player_id)
-        change = ratings_pb2.RatingChange(player_id=request.player_id, place=1, score=100, before=rating, after=rating)
+        player_id = request.player_id or caller().subject
+        rating = _rating(player_id)
+        change = ratings_pb2.RatingChange(player_id=player_id, place=1, score=100, before=rating, after=rating)
         entry = scoring.RatingHistoryEntry(match_id=f"tc-{page}", change=change, close_time=NOON)
         return scoring.ListRatingHistoryResponse(entries=[entry], next_page_token=_next(page))
 

@@ -132,3 +132,25 @@ async def test_an_end_without_placements_is_kept(lists: Lists) -> None:
     aborted = listed(1, ended=Ended("aborted", NOW_MS + 3))
     await lists.record(aborted)
     assert await lists.find("ann", "tc-000-1") == aborted
+
+
+async def test_dropped_lists_are_empty_and_those_of_others_stay(lists: Lists) -> None:
+    """[players ForgetPlayer] The player's id stays in the seat of the others' match."""
+    await lists.record(listed(1, ended_ms=5))
+    await lists.record(listed(2, pool=""))
+    await lists.drop("ann", before_ms=NOW_MS + 10)
+    assert await ids(lists, matches_of("ann"), finished_by("ann"), live_of_player("ann")) == []
+    assert await lists.find("ann", "tc-000-1") is None
+    assert await ids(lists, matches_of("bob")) == ["2", "1"]
+    assert await lists.find("bob", "tc-000-1") == listed(1, ended_ms=5)
+
+
+async def test_what_was_made_before_never_gets_into_dropped_lists_again(lists: Lists) -> None:
+    """[players ForgetPlayer] Nor when lists are rebuilt from logs; what is made later does."""
+    await lists.record(listed(1))
+    await lists.drop("ann", before_ms=NOW_MS + 1)
+    await lists.record(listed(1, ended_ms=5))
+    await lists.restore(listed(1, ended_ms=5))
+    assert (await ids(lists, matches_of("ann")), await ids(lists, finished_by("bob"))) == ([], ["1"])
+    await lists.record(listed(2))
+    assert await ids(lists, matches_of("ann")) == ["2"]

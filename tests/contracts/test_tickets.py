@@ -273,3 +273,12 @@ async def test_a_ticket_that_is_over_expires_after_the_retention(redis_connectio
     await tickets.cancel(ann.id)
     assert 0 < await client.pttl("{mm}:t:tk-ann") <= RETENTION_SECONDS * 1000
     assert await client.pttl(f"{{mm}}:t:{bob.id}") == -1
+
+
+async def test_a_players_tickets_are_those_that_are_not_over(tickets: Tickets) -> None:
+    await wait_in_line(tickets, "ann", "bob")
+    await tickets.create(ticket("ann", id="tk-other", pool="other"), most_open=5)
+    assert set(await tickets.of_player("ann")) == {"tk-ann", "tk-other"}
+    await tickets.cancel("tk-ann")
+    assert list(await tickets.of_player("ann")) == ["tk-other"]
+    assert list(await tickets.of_player("nobody")) == []

@@ -20,6 +20,7 @@ from grpc_status import rpc_status
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.match.v1 import errors_pb2, match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
+from promontory.api.players.v1 import players_service_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2
 from promontory.codec.registry import codec
 from promontory.games.registry import GAMES
@@ -32,6 +33,7 @@ MODULES: Mapping[str, ModuleType] = {
     **{name: codec(name).messages for name in GAME_NAMES},
     "matchmaking": matchmaking_service_pb2,
     "lobby": lobby_service_pb2,
+    "players": players_service_pb2,
     "scoring": scoring_service_pb2,
 }
 METHODS: Mapping[str, MethodDescriptor] = {
@@ -82,9 +84,9 @@ class Attacker:
         """Return the identity of a player that nobody has seen before."""
         return self.player(f"stranger-{uuid.uuid4().hex}")
 
-    def service(self) -> Metadata:
-        """Return the identity of a service that may do all that services may."""
-        return bearer(self.service_key.mint("service:test", SERVICE_SCOPES, life=timedelta(minutes=5)))
+    def service(self, scopes: frozenset[str] = SERVICE_SCOPES) -> Metadata:
+        """Return the identity of a service that may do all that services may, or has `scopes`."""
+        return bearer(self.service_key.mint("service:test", scopes, life=timedelta(minutes=5)))
 
     async def send(self, method: str, request: bytes, who: Metadata) -> bytes:
         """Return the response to `request`, or a stream's first."""

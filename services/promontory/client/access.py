@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from promontory.client.asynchronous import AsyncClient
+from promontory.client.connection import Token
 from promontory.client.endpoints import EndpointError
 from promontory.client.outages import Outage, Recovery
 from promontory.client.places import ENDPOINTS_FILE, TOKEN_FILE
@@ -27,10 +28,13 @@ class Access(msgspec.Struct, frozen=True):
     token_file: Path | None = None
     tell: Callable[[str], None] | None = None
 
-    def client(self) -> AsyncClient:
-        """Return a client. Raises `EndpointError` if nothing says where the platform is, or there is no token."""
+    def client(self, *, token: Token | None = None) -> AsyncClient:
+        """Return a client, with another `token` if one is given.
+
+        Raises `EndpointError` if nothing says where the platform is, or there is no token.
+        """
         endpoints = self.endpoints or self._local_endpoints()
-        token = TokenFile(self.token_file or self.directory / TOKEN_FILE)
+        token = token or TokenFile(self.token_file or self.directory / TOKEN_FILE)
         return AsyncClient(endpoints, token=token, on_outage=self._on_outage)
 
     def _local_endpoints(self) -> Mapping[str, str]:

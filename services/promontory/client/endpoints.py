@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import grpc
 
-_SAME_PROCESS = {"lobby": "matchmaking", "matchmaking": "lobby"}
+_SAME_PROCESS = {"lobby": "matchmaking", "players": "matchmaking", "matchmaking": "lobby"}
 
 _OPTIONS = (
     ("grpc.lb_policy_name", "round_robin"),
@@ -28,7 +28,8 @@ class Endpoints:
 
     Given as `"host:port"` (an edge that routes by service, or everything in one place), as
     `"matchmaking=host:port,scoring=host:port,transcontinental=host:port"`, or as a mapping of the same names. An
-    address `https://host:port` is called over TLS. `lobby` is where `matchmaking` is unless it is named.
+    address `https://host:port` is called over TLS. `lobby` and `players` are where `matchmaking` is unless they are
+    named.
     """
 
     def __init__(self, endpoints: str | Mapping[str, str]) -> None:

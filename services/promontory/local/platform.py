@@ -62,7 +62,7 @@ class Platform:
     def endpoints(self) -> dict[str, str]:
         """The services' addresses, as the SDK takes them."""
         found = {name: self.ready[name].grpc for name in ("matchmaking", "scoring", *GAME_NAMES)}
-        return {**found, "lobby": found["matchmaking"]}
+        return {**found, "lobby": found["matchmaking"], "players": found["matchmaking"]}
 
     @property
     def redis_url(self) -> str:

@@ -28,6 +28,7 @@ class Memory:
         self.tries: dict[str, int] = {}
         self.lists: dict[str, dict[str, int]] = {}
         self.matches: dict[str, Listed] = {}
+        self.gone: dict[str, int] = {}
         self.feed: list[Change] = []
         self.grown = asyncio.Condition()
 
@@ -49,12 +50,13 @@ class Memory:
         before = {name: dict(entries) for name, entries in self.lists.items()}
         self.matches[match.match_id] = match
         made = {} if match.ended else dict.fromkeys(match.live_lists, match.created_ms)
-        made |= {matches_of(player): match.created_ms for player in match.keepers}
-        ended = {finished_by(player): match.ended.closed_ms for player in match.keepers} if match.ended else {}
+        keepers = [player for player in match.keepers if match.created_ms > self.gone.get(player, -1)]
+        made |= {matches_of(player): match.created_ms for player in keepers}
+        ended = {finished_by(player): match.ended.closed_ms for player in keepers} if match.ended else {}
         self.unlist(match.match_id)
         for name, ms in (made | ended).items():
             self.lists.setdefault(name, {})[match.match_id] = ms
-        for player in match.keepers:
+        for player in keepers:
             self._trim(player)
         is_told_anew = known != match and any(match.match_id in entries for entries in self.lists.values())
         return is_told_anew or before != self.lists
@@ -107,6 +109,11 @@ class MemoryTickets:
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None."""
         return self._memory.tickets.get(ticket)
+
+    async def of_player(self, player: str) -> Sequence[str]:
+        """Return the tickets of the player that are not over."""
+        found = self._memory.tickets.values()
+        return [each.id for each in found if each.entrant.player == player and not each.is_over]
 
     async def cancel(self, ticket: str) -> Ticket | None:
         """Cancel a ticket if it waits; see `Tickets.cancel`."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from promontory.matchmaking.domain import PRIVATE, Made, Proposal
-from promontory.matchmaking.listing import Listed, Start, listed, matches_of
+from promontory.matchmaking.listing import Listed, Start, finished_by, listed, live_of_player, matches_of
 from promontory.matchmaking.memory import Memory
 from promontory.matchmaking.ports import RequestIdReused, TooManyOpen
 from promontory.matchmaking.table import Table, TableState
@@ -114,6 +114,12 @@ class MemoryLists:
         rest = sorted((each for each in found if start is None or each[0] <= start.ms), reverse=True)
         skipped = start.skipped if start else 0
         return [(ms, self._memory.matches.get(match)) for ms, match in rest[skipped : skipped + limit]]
+
+    async def drop(self, player: str, *, before_ms: int) -> None:
+        """Remove the player's lists; see `Lists.drop`."""
+        self._memory.gone[player] = before_ms
+        for name in (matches_of(player), finished_by(player), live_of_player(player)):
+            self._memory.lists.pop(name, None)
 
     async def find(self, player: str, match_id: str) -> Listed | None:
         """Return one of the player's matches, or None."""

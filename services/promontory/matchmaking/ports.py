@@ -71,6 +71,9 @@ class Tickets(Protocol):
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None if there is none (any more)."""
 
+    async def of_player(self, player: str) -> Sequence[str]:
+        """Return the tickets of the player that are not over."""
+
     async def cancel(self, ticket: str) -> Ticket | None:
         """Cancel a ticket if it waits; return it as it then stands, or None if there is none."""
 
@@ -177,6 +180,9 @@ class Lists(Protocol):
         Each has the time that it stands at, in ms since the epoch, the latest first, and is None where the match has
         just left the list.
         """
+
+    async def drop(self, player: str, *, before_ms: int) -> None:
+        """Remove the player's lists; matches made at `before_ms` or earlier never get into them again."""
 
     async def find(self, player: str, match_id: str) -> Listed | None:
         """Return one of the player's matches, or None if it is not in the lists."""

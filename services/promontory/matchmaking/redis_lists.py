@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
-from promontory.matchmaking.listing import Listed, Start
+from promontory.matchmaking.listing import Listed, Start, finished_by, live_of_player, matches_of
 from promontory.matchmaking.redis_tickets import Server, key, listing
+
+GONE = key("gone", "players")
+"""When the lists of players were dropped (hash)."""
 
 _decode = msgspec.json.Decoder(Listed).decode
 
@@ -21,12 +24,12 @@ class RedisLists:
 
     async def record(self, match: Listed) -> bool:
         """Put a match into the lists where it belongs; see `Lists.record`."""
-        keys, arguments = listing(match)
+        keys, arguments = listing(match, without=await self._gone(match))
         return bool(await self._server.function("list_match", keys, *arguments))
 
     async def restore(self, match: Listed) -> bool:
         """Do so whatever stands there; see `Lists.restore`."""
-        keys, arguments = listing(match, overwrites=True)
+        keys, arguments = listing(match, overwrites=True, without=await self._gone(match))
         return bool(await self._server.function("list_match", keys, *arguments))
 
     async def remove(self, match: Listed) -> None:
@@ -50,6 +53,20 @@ class RedisLists:
         chosen = found[skipped : skipped + limit]
         rows = await self._server.pipeline(*(_row_of(name, member) for _, member, name in chosen)) if chosen else []
         return [(ms, _decode(row) if row else None) for (ms, _, _), row in zip(chosen, rows, strict=True)]
+
+    async def drop(self, player: str, *, before_ms: int) -> None:
+        """Remove the player's lists; see `Lists.drop`."""
+        await self._server.command("HSET", GONE, player, before_ms)
+        own = [key_of(name) for name in (matches_of(player), finished_by(player), live_of_player(player))]
+        await self._server.command("DEL", *own, key("e", player))
+
+    async def _gone(self, match: Listed) -> Collection[str]:
+        """Return the players of `match` whose lists were dropped after it was made."""
+        if not match.keepers:
+            return ()
+        dropped = await self._server.command("HMGET", GONE, *match.keepers)
+        pairs = zip(match.keepers, dropped, strict=True)
+        return [player for player, before_ms in pairs if before_ms and match.created_ms <= int(before_ms)]
 
     async def find(self, player: str, match_id: str) -> Listed | None:
         """Return one of the player's matches, or None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -42,13 +42,13 @@ class Server:
 
     def __init__(self, client: Redis, *, blocking: Redis) -> None:
         self._client, self._library = client, matchmaking_library()
-        self._caller = Caller(client, attempts=ATTEMPTS, deadline_seconds=DEADLINE_SECONDS)
+        self.caller = Caller(client, attempts=ATTEMPTS, deadline_seconds=DEADLINE_SECONDS)
         self._blocking = Caller(blocking, attempts=ATTEMPTS, deadline_seconds=DEADLINE_SECONDS)
-        self.command, self.pipeline, self.wait = self._caller.command, self._caller.pipeline, self._blocking.command
+        self.command, self.pipeline, self.wait = self.caller.command, self.caller.pipeline, self._blocking.command
 
     async def start(self) -> None:
         """Return if the server has the functions, else raise `functions.LibraryMissing`."""
-        await self._caller.call(lambda: verify_library(self._client, self._library))
+        await self.caller.call(lambda: verify_library(self._client, self._library))
 
     async def function(self, name: str, keys: Sequence[str], *arguments: Any) -> Any:
         """Return what the function `name` answers."""
@@ -91,6 +91,10 @@ class RedisTickets:
         """Return a ticket, or None."""
         fields = await self._server.command("HMGET", key("t", ticket), *_FIELDS)
         return _ticket(*fields) if fields[0] else None
+
+    async def of_player(self, player: str) -> Sequence[str]:
+        """Return the tickets of the player that are not over."""
+        return [ticket.decode() for ticket in await self._server.command("HVALS", key("o", player))]
 
     async def cancel(self, ticket: str) -> Ticket | None:
         """Cancel a ticket if it waits; see `Tickets.cancel`."""
@@ -163,10 +167,10 @@ class RedisTickets:
         return (page[-1][0].decode() if page else cursor), changes
 
 
-def listing(match: Listed, *, overwrites: bool = False) -> tuple[list[str], list[Any]]:
-    """Return the keys and the arguments that matchmaking.lua's `list` takes for `match`."""
+def listing(match: Listed, *, overwrites: bool = False, without: Collection[str] = ()) -> tuple[list[str], list[Any]]:
+    """Return the keys and the arguments that matchmaking.lua's `list` takes for `match`, but for players `without`."""
     live = [key("l", name.partition(":")[2]) for name in match.live_lists]
-    own = [key(kind, player) for player in match.keepers for kind in "mfe"]
+    own = [key(kind, player) for player in match.keepers if player not in without for kind in "mfe"]
     closed = match.ended.closed_ms if match.ended else ""
     row = msgspec.json.encode(match)
     arguments = [match.match_id, match.created_ms, closed, row, len(live), int(overwrites)]

@@ -20,6 +20,7 @@ from promontory.runtime.peers import Peer, peer_errors
 
 _FINAL = ("INVALID_ARGUMENT", "FAILED_PRECONDITION")
 _NO_SUCH_MATCH = ("NOT_FOUND", "INVALID_ARGUMENT")
+_OUT_ALREADY = ("MATCH_OVER", "SEAT_LEFT", "MATCH_NOT_FOUND")
 _ANOTHER_REPLICA_MAY = ("RULES_VERSION_UNKNOWN", "LOG_CORRUPT")
 
 
@@ -57,6 +58,19 @@ class RulesClient:
                 return None
             raise
         return played(response.match)
+
+    async def resign(self, match: Listed, player: str) -> bool:
+        """Resign `match` for `player`; see `Resigning.resign`."""
+        peer, seat = self._peer(match.game), match.players.index(player)
+        request = codec(match.game).messages.ResignRequest(match_id=match.match_id, seat=seat, request_id="forget")
+        try:
+            with peer_errors(f"rules.{match.game}"):
+                await self._stubs[match.game].Resign(request, **peer.call())
+        except Refusal as refusal:
+            if refusal.metadata.get("reason") in _OUT_ALREADY:
+                return False
+            raise
+        return True
 
     def _peer(self, game: str) -> Peer:
         if game not in self._peers:

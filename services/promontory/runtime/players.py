@@ -24,7 +24,7 @@ from promontory.runtime.identity import Bearer, Caller
 
 log = structlog.get_logger()
 
-REFRESH_SECONDS = 5.0
+REFRESH_SECONDS = 2.0
 OVERLAP_MS = 60_000
 """How far back revocations are read again, in case one was written late."""
 CACHED = 100_000

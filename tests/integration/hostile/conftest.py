@@ -15,7 +15,11 @@ from tests.support.hostile import GAME_NAMES, Attacker, attacking
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """Every process, with the shipped pools."""
-    limits = {"PROMONTORY_MAX_STREAMS_PER_PLAYER": "20", "PROMONTORY_MAX_CREATIONS_PER_MINUTE": "40"}
+    limits = {
+        "PROMONTORY_MAX_STREAMS_PER_PLAYER": "20",
+        "PROMONTORY_MAX_CREATIONS_PER_MINUTE": "40",
+        "PROMONTORY_MAX_OPEN_TABLES": "50",
+    }
     settings = {"PROMONTORY_DRAIN_SECONDS": "2", **limits}
     with Platform(tmp_path_factory.mktemp("platform"), settings=settings) as running:
         yield running

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from promontory.api.match.v1 import match_pb2
+from promontory.runtime.identity import SERVICE_SCOPES, Scope
 from tests.support.hostile import GAME_NAMES, METHODS, Attacker, failure
 
 BYTES = {
@@ -110,8 +111,9 @@ async def test_nobody_looks_or_acts_from_the_seat_of_another(
 async def test_no_service_looks_or_acts_from_the_seat_of_a_player(
     attacker: Attacker, matches: Mapping[str, str], method: str
 ) -> None:
-    """[event_log 5.1] The binding of seat and subject comes from the log."""
-    refused = await attacker.refused(method, attacker.service(), **request_of(method, matches, seat=0))
+    """[event_log 5.1] The binding of seat and subject comes from the log, but for players who are to be forgotten."""
+    service = attacker.service(SERVICE_SCOPES - {Scope.FORGET_PLAYER})
+    refused = await attacker.refused(method, service, **request_of(method, matches, seat=0))
     assert (refused.code, refused.reason) == ("PERMISSION_DENIED", "SEAT_NOT_YOURS")
 
 

@@ -1,0 +1,138 @@
+"""What has to be done to forget a player, one thing after the other, each as often as need be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from promontory.matchmaking.domain import TicketState
+from promontory.matchmaking.forgetting import Forgetting
+from promontory.matchmaking.listing import Listed, matches_of
+from promontory.matchmaking.ports import Lists, Tables, Tickets
+from promontory.matchmaking.seating import Intent, Seating
+from promontory.matchmaking.table import CloseReason, Table, TableState, closed, leave
+from promontory.runtime import clock
+from promontory.runtime.errors import Refusal
+
+MOST_MATCHES = 1000
+"""How many matches a player's lists hold."""
+_GONE = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
+
+
+class Resigning(Protocol):
+    """The rules services, which let players out of matches."""
+
+    async def resign(self, match: Listed, player: str) -> bool:
+        """Resign `match` for `player`; return False if that is over already. Raises `PEER_UNAVAILABLE`."""
+
+
+class Scoring(Protocol):
+    """Scoring, which takes players from leaderboards."""
+
+    async def forget(
+        self, player: str, pools: Sequence[str], *, request_id: str, pending: Sequence[str]
+    ) -> Sequence[str]:
+        """Take `player` from the leaderboards of `pools` and `pending`, and return from which; once a `request_id`.
+
+        In the pools in `pending` old matches of the player are tallied sooner or later. Raises `PEER_UNAVAILABLE`.
+        """
+
+
+class CancelTickets:
+    """Takes the player out of all queues."""
+
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+
+    async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+        """Cancel the player's tickets; those that have just been paired lead to a match, which is resigned later."""
+        found = [await self._tickets.cancel(ticket) for ticket in await self._tickets.of_player(forgetting.player)]
+        cancelled = sum(each is not None and each.state is TicketState.CANCELLED for each in found)
+        return replace(forgetting, tickets=forgetting.tickets + cancelled)
+
+
+class LeaveTables:
+    """Gives up the player's seats at tables, and declines rematches."""
+
+    def __init__(self, tables: Tables, seating: Seating) -> None:
+        self._tables, self._seating = tables, seating
+
+    async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+        """Leave the open tables."""
+        left = 0
+        for table in await self._tables.of_player(forgetting.player):
+            left += await self._leave(table.id, forgetting.player)
+        return replace(forgetting, tables=forgetting.tables + left)
+
+    async def _leave(self, table: str, player: str) -> bool:
+        """Return whether `player` left now."""
+
+        def without(found: Table) -> Table:
+            if player in found.players:
+                return leave(found, player)
+            is_asked = player in found.asked and found.state is TableState.OPEN
+            return closed(found, CloseReason.DECLINED) if is_asked else found
+
+        try:
+            await self._seating.change(table, Intent(player, "", ()), without)
+        except Refusal as refusal:
+            if refusal.reason not in _GONE:
+                raise
+            return False
+        return True
+
+
+class ResignMatches:
+    """Resigns the player's open matches."""
+
+    def __init__(self, lists: Lists, rules: Resigning) -> None:
+        self._lists, self._rules = lists, rules
+
+    async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+        """Resign what is open; a match that ends by that is tallied for the others."""
+        for match in await listed_of(self._lists, forgetting.player):
+            if match.ended or match.match_id in forgetting.resigned:
+                continue
+            if await self._rules.resign(match, forgetting.player):
+                pools = {*forgetting.pending, *((match.pool,) if match.rated and match.pool else ())}
+                resigned = (*forgetting.resigned, match.match_id)
+                forgetting = replace(forgetting, resigned=resigned, pending=tuple(sorted(pools)))
+        return forgetting
+
+
+class DropRatings:
+    """Takes the player from the leaderboards of the pools that are served, and of those in the player's lists."""
+
+    def __init__(self, lists: Lists, scoring: Scoring, *, pools: Collection[str]) -> None:
+        self._lists, self._scoring, self._pools = lists, scoring, pools
+
+    async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+        """Have the player forgotten by scoring, at the end also where old matches will be tallied still."""
+        rated = [match.pool for match in await listed_of(self._lists, forgetting.player) if match.rated and match.pool]
+        taken = await self._scoring.forget(
+            forgetting.player,
+            tuple(dict.fromkeys((*self._pools, *rated, *forgetting.pools))),
+            request_id=f"{forgetting.requested_ms}{' at last' if is_last else ''}",
+            pending=forgetting.pending if is_last else (),
+        )
+        return replace(forgetting, pools=tuple(dict.fromkeys((*forgetting.pools, *taken))))
+
+
+class DropLists:
+    """Removes the player's lists of matches; the last thing to do, since the other things to do read them."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+
+    async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+        """Remove the lists, and keep what was made so far from getting into them again."""
+        await self._lists.drop(forgetting.player, before_ms=clock.now_ms())
+        return forgetting
+
+
+async def listed_of(lists: Lists, player: str) -> Sequence[Listed]:
+    """Return the player's matches, the newest first."""
+    rows = await lists.entries((matches_of(player),), start=None, limit=MOST_MATCHES)
+    return [match for _, match in rows if match]

@@ -1,0 +1,52 @@
+"""The gRPC service of players: each method decodes, calls one use case, and encodes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from promontory.api.players.v1 import players_service_pb2 as pb
+from promontory.codec.times import timestamp
+from promontory.matchmaking.exporting import ExportPlayer
+from promontory.matchmaking.forgetting import ForgetPlayers, Forgetting
+from promontory.runtime.identity import caller
+from promontory.runtime.rpc import Context
+
+CHUNK_BYTES = 64 * 1024
+
+
+class PlayersServicer:
+    """`promontory.api.players.v1.PlayersService`."""
+
+    def __init__(self, export: ExportPlayer, forgetting: ForgetPlayers) -> None:
+        self._export, self._forgetting = export, forgetting
+
+    async def GetPlayer(self, request: pb.GetPlayerRequest, context: Context) -> pb.GetPlayerResponse:
+        """Return the caller's player id, or that of a subject."""
+        return pb.GetPlayerResponse(player_id=await self._export.find(caller(), request.subject))
+
+    async def ExportPlayer(
+        self, request: pb.ExportPlayerRequest, context: Context
+    ) -> AsyncIterator[pb.ExportPlayerResponse]:
+        """Stream all that is held about a player."""
+        document = await self._export(caller(), request.player_id)
+        for start in range(0, len(document), CHUNK_BYTES):
+            yield pb.ExportPlayerResponse(chunk=document[start : start + CHUNK_BYTES])
+
+    async def ForgetPlayer(self, request: pb.ForgetPlayerRequest, context: Context) -> pb.ForgetPlayerResponse:
+        """Forget a player, or tell how far it is."""
+        forgetting = await self._forgetting.forget(caller(), request.player_id)
+        return pb.ForgetPlayerResponse(forgetting=_message(forgetting))
+
+
+def _message(forgetting: Forgetting) -> pb.Forgetting:
+    return pb.Forgetting(
+        player_id=forgetting.player,
+        state=pb.FORGETTING_STATE_DONE if forgetting.is_done else pb.FORGETTING_STATE_IN_PROGRESS,
+        request_time=timestamp(forgetting.requested_ms),
+        complete_time=timestamp(forgetting.completed_ms) if forgetting.is_done else None,
+        tickets_cancelled=forgetting.tickets,
+        tables_left=forgetting.tables,
+        matches_resigned=len(forgetting.resigned),
+        pools=forgetting.pools,
+        problem=forgetting.problem,
+    )
