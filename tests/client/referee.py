@@ -220,7 +220,7 @@ class Referee:
     async def _unwanted(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    PlayAutomatically = AbortMatch = ClaimAbandoned = OfferEnding = DeclineEnding = EnforceClock = _unwanted
+    PlayAutomatically = AbortMatch = ClaimAbandoned = OfferEnding = DeclineEnding = EnforceClock = ForkMatch = _unwanted
 
     async def _submit(self, request: pb.SubmitCommandRequest) -> int:
         if caller().subject != self.players[request.seat]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, timedelta
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -196,6 +197,24 @@ async def test_any_match_is_watched_by_its_id(world: World, client: AsyncClient)
     (update,) = [update async for update in client.watch(MATCH)]
     after = [update.version async for update in client.watch(MATCH, seat=0, after=update.version - 2)]
     assert after == [update.version - 1, update.version]
+
+
+async def test_the_example_of_the_docs_runs(
+    world: World, client: AsyncClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """[docs/watching.md] As it is pasted."""
+    page = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
+    example: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], example)  # noqa: S102 - our own text
+    await world.referee.play(GREEDY, Random(1), until=3)
+    watching = asyncio.create_task(example["follow"](client, MATCH))
+    await eventually(lambda: _true(world.referee.open_streams))
+    await world.referee.play(GREEDY, Random(1), until=10_000)
+    await watching
+    lines = capsys.readouterr().out.splitlines()
+    numbers = [int(line.partition(" ")[0]) for line in lines if line[0].isdigit()]
+    assert numbers == list(range(3, world.referee.version + 1))
+    assert "MatchOutcome" in lines[-1]
 
 
 @pytest.fixture

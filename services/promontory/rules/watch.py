@@ -193,7 +193,8 @@ class Hub:
             async for update in watch.updates(resume):
                 yield update
         if watch.is_slow:
-            raise Refusal(Kind.TOO_MANY, "SLOW_READER", "commits came faster than they were read; watch again")
+            text = "commits came faster than they were read; watch again"
+            raise Refusal(Kind.TOO_MANY, "SLOW_READER", text, metadata={"retrySeconds": 1})
 
     async def _enter(self, stack: ExitStack, match_id: str, *, late: bool) -> Lane:
         lane = stack.enter_context(self._watching(match_id, late=late))

@@ -44,6 +44,6 @@ class Reader:
         text = f"the reader took nothing for {self._seconds:g} seconds; watch again"
         with suppress(TimeoutError, grpc.aio.AbortError):
             async with asyncio.timeout(STATUS_SECONDS):
-                await self._fail(Refusal(Kind.TOO_MANY, "SLOW_READER", text))
+                await self._fail(Refusal(Kind.TOO_MANY, "SLOW_READER", text, metadata={"retrySeconds": 1}))
         if self._task is not None:
             self._task.cancel()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from random import Random
 
 import grpc
 import msgspec
 import pytest
 
 from promontory import AsyncClient
+from promontory.bots.registry import policy
 from promontory.cli import main
 from promontory.games import registry
 from promontory.games.drawing import draw
@@ -41,12 +44,23 @@ class Platform(msgspec.Struct, frozen=True):
         """Return a token of `player`."""
         return self.keys.players.mint(player, PLAYER_SCOPES, life=TOKEN_LIFE)
 
-    async def show(self, *options: str, player: str = "ada") -> int:
+    async def show(self, *options: str, player: str = "ada", command: str = "show") -> int:
         """Run the command as `player`, and return its exit code."""
+        return await asyncio.to_thread(run, command, self.match_id, *options, *self.access(player))
+
+    def access(self, player: str) -> tuple[str, ...]:
+        """Return the options with which a command finds the service, and comes as `player`."""
         file = self.folder / f"{player}.token"
         file.write_text(self.token(player))
-        where = ("--endpoints", self.address, "--token-file", str(file))
-        return await asyncio.to_thread(run, "show", self.match_id, *options, *where)
+        return ("--endpoints", self.address, "--token-file", str(file))
+
+    async def finish(self) -> None:
+        """Have one commit made, by who is to act, and then the match given up."""
+        async with AsyncClient(self.address, token=self.token("ada")) as client:
+            seated = client.seat(self.game, self.match_id, 0)
+            choose = policy(registry.game(self.game), "greedy")
+            await seated.submit(choose((await seated.look()).view, Random(1)))
+            await seated.resign()
 
 
 Open = Callable[..., Awaitable[Platform]]
@@ -125,6 +139,32 @@ async def test_a_finished_match_shows_its_outcome_and_an_earlier_version_does_no
     assert "over, resigned: 1. seat 0 with 0, 2. seat 1 with 0" in capsys.readouterr().out.splitlines()
     assert await platform.show("--at", "1") == 0
     assert "waiting for seat 0" in capsys.readouterr().out.splitlines()
+
+
+async def test_a_match_is_watched_until_it_is_over(opened: Open) -> None:
+    """[README] The table as it is, then what each commit did, and the table after it."""
+    platform = await opened("transcontinental")
+    command = [sys.executable, "-m", "promontory", "watch", platform.match_id, *platform.access("ben")]
+    watching = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert watching.stdout is not None
+    first = await asyncio.wait_for(watching.stdout.readuntil(b"\n\n"), 20)
+    await platform.finish()
+    rest, _ = await asyncio.wait_for(watching.communicate(), 20)
+    lines = (first + rest).decode().splitlines()
+    assert lines[0] == f"{platform.match_id}: transcontinental/1, private, not rated, version 1"
+    happened = [line.partition("(")[0] for line in lines if line.startswith(("version", "CardDrawn", "SeatLeft"))]
+    assert happened == ["version 2", "CardDrawn", "version 3", "SeatLeft"]
+    assert "over, resigned: 1. seat 1 with 0, 2. seat 0 with 0" in lines
+    assert watching.returncode == 0
+
+
+async def test_a_match_is_watched_as_json_lines(opened: Open, capsys: Output) -> None:
+    """[README] One object for each commit, with where to resume."""
+    platform = await opened("transcontinental")
+    await platform.finish()
+    assert await platform.show("--json", command="watch") == 0
+    (update,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (update["version"], update["match"]["state"], bool(update["resume_token"])) == (3, "closed", True)
 
 
 @pytest.mark.parametrize(
