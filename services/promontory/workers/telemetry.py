@@ -13,6 +13,7 @@ from celery.worker.consumer.consumer import CONNECTION_ERROR
 from kombu.transport.redis import get_redis_error_classes
 
 from promontory.client.errors import DeadlineExceeded, Unavailable
+from promontory.eventlog.port import EventLogUnavailable
 from promontory.runtime import clock, metrics
 
 log = structlog.get_logger()
@@ -61,7 +62,7 @@ class Telemetry:
 
 def _outcome(retval: object) -> str:
     match retval:
-        case Unavailable() | DeadlineExceeded():
+        case Unavailable() | DeadlineExceeded() | EventLogUnavailable():
             return "unavailable"
         case BaseException():
             return "failed"

@@ -160,6 +160,13 @@ async def test_an_exhausted_tally_goes_on_being_sent_and_is_reported_once(relay:
     assert [line["event"] for line in lines] == ["obligation_parked"]
 
 
+async def test_an_archiving_goes_to_its_own_queue_with_the_number_of_its_attempt(relay: Relay) -> None:
+    """[event_log 2.9] Bots do not wait behind it, and a worker puts off what fails again and again."""
+    await relay.oblige(ARCHIVE)
+    async with relay.running(IMPATIENT):
+        await eventually(true(lambda: f"{ARCHIVE}|2" in relay.broker.sent))
+
+
 async def test_nothing_is_claimed_while_the_broker_is_down(relay: Relay) -> None:
     """No attempt is lost on a broker that takes nothing: the second one comes after it is back."""
     relay.broker.is_up = False

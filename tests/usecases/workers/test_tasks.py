@@ -11,7 +11,8 @@ from celery import Celery
 from structlog.testing import capture_logs
 
 from promontory.api.scoring.v1.scoring_service_pb2 import TallyMatchResponse
-from promontory.client.errors import NotFound, PromontoryError, Unavailable
+from promontory.client.errors import NotFound, Unavailable
+from promontory.eventlog.port import EventLogUnavailable
 from promontory.runtime.broker import ARCHIVE_MATCH, LIST_MATCH, PLAY_BOT_TURN, TALLY_MATCH
 from promontory.runtime.settings import SettingsError, WorkerSettings
 from promontory.workers.app import create_app
@@ -25,7 +26,7 @@ from tests.support.serving import create_keys
 class Scoring:
     """Scoring that tallies, or fails with `error`."""
 
-    def __init__(self, error: PromontoryError | None = None) -> None:
+    def __init__(self, error: Exception | None = None) -> None:
         self._error = error
 
     def tally(self, match_id: str) -> TallyMatchResponse:
@@ -124,9 +125,10 @@ def test_a_task_is_told_in_one_line(telemetry: Telemetry) -> None:
     }
 
 
-def test_a_service_that_is_away_is_a_warning(telemetry: Telemetry) -> None:
+@pytest.mark.parametrize("error", [Unavailable("down"), EventLogUnavailable("down")])
+def test_what_is_away_is_a_warning(telemetry: Telemetry, error: Exception) -> None:
     """[style 8] The relay sends the task again."""
-    line = told_of(Scoring(Unavailable("down")))
+    line = told_of(Scoring(error))
     assert (line["event"], line["log_level"]) == ("task_gave_up", "warning")
 
 
