@@ -487,7 +487,7 @@ class WatchMatchResponse(_message.Message):
 
     @_builtins.property
     def heartbeat(self) -> _stream_pb2.Heartbeat:
-        """Sent every few seconds while nothing happens."""
+        """Sent every few seconds while nothing happens, and at once by a stream that resumes where nothing has."""
 
     @_builtins.property
     def end(self) -> _stream_pb2.StreamEnd:
