@@ -24,6 +24,7 @@ from tests.support.waiting import eventually
 MATCH = "tc-000-abcdefghijklmnopqrstuvwxyz"
 BOT, TALLY = f"bot|{MATCH}|1|12", f"tally|{MATCH}"
 CLOCK = f"clock|{MATCH}"
+ARCHIVE = f"archive|{MATCH}|1790000000000"
 TOO_EARLY = Enforced(recorded=False, due_in_seconds=0.01)
 ONCE = Pace(sweep_seconds=0.01, lease_seconds=600, max_attempts=5)
 IMPATIENT = Pace(sweep_seconds=0.01, lease_seconds=0.001, max_attempts=1)
