@@ -20,7 +20,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next build clean distclean
+.PHONY: help setup demo up test bench-rules bench-watch test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,17 @@ rules-freeze: setup ## Freeze today's rules versions; ARGS="--release x.y.z" for
 rules-next: setup ## Keep the rules of GAME=... as an older version, and begin the next one
 	@test -n "$(GAME)" || { echo "Which game? make rules-next GAME=pacific" >&2; exit 1; }
 	$(BIN)/python tools/rules_versions.py next $(GAME)
+
+chart-check: setup ## Lint, render and judge the Helm chart; fetches Helm, Envoy and schemas once
+	@helm=$$($(BIN)/python tools/fetch_helm.py) || { echo "The chart was NOT checked." >&2; exit 0; }; \
+	HELM=$$helm $(BIN)/pytest $(or $(ARGS),tests/deploy/test_chart.py tests/deploy/chart_*.py)
+
+chart-policy: setup ## Scan what the chart renders with checkov, which it fetches once: 200 MB
+	@helm=$$($(BIN)/python tools/fetch_helm.py) || { echo "The chart was NOT checked." >&2; exit 0; }; \
+	HELM=$$helm $(BIN)/pytest tests/deploy/scan_policy.py $(ARGS)
+
+chart-schema: setup ## Generate the schema of the chart's values from the settings
+	$(BIN)/python tools/chart_schema.py write
 
 build: setup ## Build the wheel and the source archive into dist/
 	$(BIN)/uv build --out-dir dist

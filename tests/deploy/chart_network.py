@@ -1,0 +1,163 @@
+"""What reaches what: everything that is needed, and nothing else. For `make chart-check`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.deploy.charting import (
+    EXAMPLES,
+    RELEASE,
+    Document,
+    containers,
+    environment,
+    main_container,
+    matches,
+    of_kind,
+    pods,
+    rendered,
+)
+
+GRPC, METRICS, REDIS = 7401, 9401, 6379
+
+
+class Network:
+    """The pods of an example, and what its network policies let through among them."""
+
+    def __init__(self, documents: tuple[Document, ...]) -> None:
+        self.labels = {name: pod["metadata"]["labels"] for name, pod in pods(documents).items()}
+        self._policies = [policy["spec"] for policy in of_kind(documents, "NetworkPolicy").values()]
+
+    def lets(self, source: str, target: str, port: int) -> bool:
+        """Tell whether `source` may open a connection to `port` of `target`."""
+        leaves = self._allowed(source, "egress", "to", target, port)
+        return leaves and self._allowed(target, "ingress", "from", source, port)
+
+    def leaves(self, source: str, port: int) -> bool:
+        """Tell whether `source` may reach `port` somewhere outside."""
+        return self._allowed(source, "egress", "to", None, port)
+
+    def enters(self, target: str, port: int) -> bool:
+        """Tell whether somebody outside may reach `port` of `target`."""
+        return self._allowed(target, "ingress", "from", None, port)
+
+    def _allowed(self, pod: str, direction: str, way: str, other: str | None, port: int) -> bool:
+        own = [policy for policy in self._policies if matches(policy["podSelector"], self.labels[pod])]
+        assert own, f"no policy holds for {pod}"
+        rules = [rule for policy in own for rule in policy.get(direction, ())]
+        return any(self._holds(rule, way, other, port) for rule in rules)
+
+    def _holds(self, rule: dict[str, Any], way: str, other: str | None, port: int) -> bool:
+        if port not in [each["port"] for each in rule["ports"]]:
+            return False
+        peers = rule.get(way)
+        if peers is None:
+            return True
+        inside = [peer["podSelector"] for peer in peers if peer.keys() == {"podSelector"}]
+        if other is None:
+            return len(inside) < len(peers)
+        return any(matches(selector, self.labels[other]) for selector in inside)
+
+
+def network(example: str) -> Network:
+    return Network(rendered(example))
+
+
+def calls(example: str) -> Iterator[tuple[str, str]]:
+    """Yield who calls whom, as the environment and the edge's configuration tell."""
+    documents = rendered(example)
+    texts = {
+        name: " ".join(environment(main_container(pod)).values())
+        for name, pod in pods(documents).items()
+        if len(containers(pod)) - len(pod["spec"].get("initContainers", ())) == 1
+    }
+    if "edge" in texts:
+        texts["edge"] = of_kind(documents, "ConfigMap")["edge"]["data"]["envoy.yaml"]
+    for name, text in texts.items():
+        for target in set(re.findall(rf"{RELEASE}-promontory-([\w-]+)\.games\.svc", text)):
+            yield name, target
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_everyone_reaches_those_it_is_told_of_and_nobody_else(example: str) -> None:
+    between = network(example)
+    wanted = {(source, target) for source, target in calls(example) if target != "valkey"}
+    open_ways = {
+        (source, target)
+        for source in between.labels
+        for target in between.labels
+        if source != "test" and between.lets(source, target, GRPC)
+    }
+    assert open_ways == wanted
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_process_may_be_scraped(example: str) -> None:
+    between = network(example)
+    exposing = {name for name, pod in pods(rendered(example)).items() if METRICS in ports(pod)}
+    assert {name for name in exposing if not between.enters(name, METRICS)} == set()
+
+
+def ports(pod: Document) -> set[int]:
+    """Return the ports that a pod's containers have."""
+    return {port["containerPort"] for container in containers(pod) for port in container.get("ports", ())}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_port_has_somebody_who_may_reach_it(example: str) -> None:
+    between = network(example)
+    closed = {
+        (name, port)
+        for name, pod in pods(rendered(example)).items()
+        for port in ports(pod)
+        if not between.enters(name, port) and not any(between.lets(other, name, port) for other in between.labels)
+    }
+    assert closed == set()
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_nothing_but_edge_and_metrics_is_open_to_the_outside(example: str) -> None:
+    """Unless the values say so: a gateway of one's own."""
+    between = network(example)
+    entered = {
+        (between.labels[name]["promontory/kind"], port)
+        for name in between.labels
+        for port in (GRPC, REDIS, 8080)
+        if between.enters(name, port)
+    }
+    gateway = {(kind, GRPC) for kind in ("rules", "matchmaking", "scoring")}
+    assert entered == (gateway if example == "older-kubernetes" else {("edge", 8080)})
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_only_those_reach_the_log_whose_environment_names_it(example: str) -> None:
+    between = network(example)
+    told = {
+        name
+        for name, pod in pods(rendered(example)).items()
+        for container in containers(pod)
+        if {"PROMONTORY_REDIS_URL", "PROMONTORY_BROKER_URL"} & environment(container).keys()
+    }
+    reaching = {
+        name
+        for name in between.labels
+        if (between.lets(name, "valkey", REDIS) if "valkey" in between.labels else between.leaves(name, REDIS))
+    }
+    assert reaching == told
+
+
+def test_the_edge_and_its_test_reach_no_server() -> None:
+    between = network("trial")
+    assert not between.lets("edge", "valkey", REDIS)
+    assert not between.leaves("edge", 443)
+    assert between.lets("test", "scoring", GRPC)
+
+
+def test_bots_reach_the_broker_but_not_the_log_where_both_are_apart() -> None:
+    """In the cluster's example the peers are the same ports of other networks."""
+    pod = pods(rendered("production-cluster"))["workers-bots"]
+    assert "PROMONTORY_REDIS_URL" not in environment(main_container(pod))
+    assert "PROMONTORY_BROKER_URL" in environment(main_container(pod))
