@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         VersionConflict,
     )
     from promontory.client.matches import MatchSummary, Update
+    from promontory.client.recordings import RecordingError
+    from promontory.client.replays import Replay, replay_file
     from promontory.client.retrying import Timing
     from promontory.client.tables import TableOptions
     from promontory.games.registry import UnknownGameError, game
@@ -72,6 +74,8 @@ __all__ = [
     "OutOfRange",
     "PermissionDenied",
     "PromontoryError",
+    "RecordingError",
+    "Replay",
     "ResourceExhausted",
     "TableClosed",
     "TableOptions",
@@ -86,6 +90,7 @@ __all__ = [
     "Update",
     "VersionConflict",
     "game",
+    "replay_file",
 ]
 
 _HOMES = {
@@ -96,12 +101,15 @@ _HOMES = {
     "EndpointError": "promontory.client.endpoints",
     "ForkError": "promontory.client.blocking",
     "MatchSummary": "promontory.client.matches",
+    "RecordingError": "promontory.client.recordings",
+    "Replay": "promontory.client.replays",
     "TableOptions": "promontory.client.tables",
     "TimeControl": "promontory.client.conduct",
     "Timing": "promontory.client.retrying",
     "UnknownGameError": "promontory.games.registry",
     "Update": "promontory.client.matches",
     "game": "promontory.games.registry",
+    "replay_file": "promontory.client.replays",
 }
 
 

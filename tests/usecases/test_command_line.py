@@ -67,6 +67,7 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "arena",
         "leaderboard",
         "show",
+        "replay",
         "export",
         "audit",
         "versions",

@@ -23,6 +23,7 @@ from promontory.rules.forking import ForkSeat, ForkWish
 from promontory.rules.validation import check_version
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
+from tests.support.archiving import Depot
 from tests.support.conduct import PER_TURN, table
 from tests.support.refereeing import ADA, EVE, RELAY, WORKERS, Bench, next_command, player
 
@@ -351,3 +352,14 @@ async def test_the_file_of_the_original_is_found_among_those_that_are_audited(
         main(["audit", str(fork_file), str(original_file)])
     first, second = capsys.readouterr().out.splitlines()
     assert (ended.value.code, "as that match has it" in first, "all right" in second) == (0, True, True)
+
+
+async def test_an_archived_match_is_forked_like_any_other() -> None:
+    """[ForkMatch] By the same port; and asked for again it is the same fork."""
+    depot = Depot()
+    await depot.archived()
+    (match_id,) = depot.archive.files
+    original = await depot.bench.matches.fresh(match_id)
+    begun = await fork(depot.bench, original, 2, name="mine")
+    assert begun.state == (await depot.bench.matches.at(match_id, 2)).state
+    assert await fork(depot.bench, original, 2, name="mine") == begun

@@ -141,6 +141,43 @@ async def test_pages_are_full_once_the_match_is_closed() -> None:
     assert (await page(bench, match)).full
 
 
+async def test_a_closed_match_is_shown_from_every_seat_at_every_version() -> None:
+    """[GetMatch] To everybody, as it was then: open, and without the seed."""
+    bench = Bench()
+    early = await bench.play(await bench.create(), until=7)
+    closed = (await bench.submit(early, Resign(0))).step.match
+    looks = [await bench.referee.look(who, closed.match_id, 1, version=7) for who in (ADA, BEN, EVE, WORKERS)]
+    assert looks == [early] * 4
+    with pytest.raises(Refusal, match="seats 0 to 1, not 2"):
+        await bench.referee.look(EVE, closed.match_id, 2, version=7)
+
+
+async def test_a_closed_match_is_listed_as_a_seat_saw_it_if_that_is_wanted() -> None:
+    """[ListMatchEvents.as_seen] A list of its own, with tokens of its own; an open one is listed like that anyway."""
+    bench = Bench()
+    match = await bench.play(await bench.create(), until=9)
+    match = (await bench.submit(match, Resign(0))).step.match
+    seen = Listing(match.match_id, 1, size=4, as_seen=True)
+    first = await bench.referee.page(EVE, seen)
+    assert (first.full, [step.version for step in first.steps]) == (False, [1, 2, 3, 4])
+    second = await bench.referee.page(EVE, Listing(match.match_id, 1, 4, first.next_token, as_seen=True))
+    assert [step.version for step in second.steps] == [5, 6, 7, 8]
+    with pytest.raises(Refusal) as refusal:
+        await bench.referee.page(EVE, Listing(match.match_id, 1, 4, first.next_token))
+    assert refusal.value.reason == "PAGE_TOKEN_INVALID"
+
+
+async def test_what_is_hidden_is_told_of_no_open_match() -> None:
+    """[MATCH_OPEN] Neither to its players nor to others."""
+    bench = Bench()
+    match = await bench.create()
+    with pytest.raises(Refusal) as refusal:
+        await bench.referee.require_closed(match.match_id)
+    assert refusal.value.reason == "MATCH_OPEN"
+    await bench.submit(match, Resign(0))
+    await bench.referee.require_closed(match.match_id)
+
+
 @pytest.mark.parametrize("token", ["x", "5", "-", "999999999999999999999-00", "1-0000000000000000", "٣-abc"])
 async def test_a_made_up_page_token_is_refused(token: str) -> None:
     """[PAGE_TOKEN_INVALID] Not one of this list's."""
