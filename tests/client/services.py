@@ -115,6 +115,9 @@ class Scorer:
     async def TallyMatch(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
+    async def ForgetPlayer(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
     async def GetRating(self, request: scoring.GetRatingRequest, context: Any) -> scoring.GetRatingResponse:
         return scoring.GetRatingResponse(rating=_rating(request.player_id or caller().subject))
 
