@@ -154,3 +154,13 @@ async def test_what_was_made_before_never_gets_into_dropped_lists_again(lists: L
     assert (await ids(lists, matches_of("ann")), await ids(lists, finished_by("bob"))) == ([], ["1"])
     await lists.record(listed(2))
     assert await ids(lists, matches_of("ann")) == ["2"]
+
+
+async def test_matches_that_are_not_closed_are_counted(lists: Lists) -> None:
+    """[MAX_OPEN_MATCHES] For each player."""
+    await lists.record(listed(1))
+    await lists.record(listed(2))
+    await lists.record(listed(3, ended_ms=5))
+    assert [await lists.count_open(player) for player in ("ann", "nobody")] == [2, 0]
+    await lists.record(listed(2, ended_ms=6))
+    assert await lists.count_open("ann") == 1

@@ -13,6 +13,7 @@ from promontory.matchmaking.lobby import Lobby, TableWish
 from promontory.matchmaking.memory import Memory, MemoryTickets
 from promontory.matchmaking.memory_lobby import MemoryLists, MemoryTables
 from promontory.matchmaking.rematch import Rematches
+from promontory.matchmaking.room import Room
 from promontory.matchmaking.seating import Seating, TableLimits
 from promontory.matchmaking.table import Readiness, Table
 from promontory.runtime.clock import now_ms
@@ -23,6 +24,8 @@ ANN, BOB, CEM, DEE = (Caller(name, frozenset({"match:play", "history:read"})) fo
 HASTY = Readiness.ALWAYS_READY
 WISH = TableWish(request_id="one", game="transcontinental", seats=2, entropy=b"mine", readiness=HASTY)
 TRIO = TableWish(request_id="one", game="pacific", seats=3, readiness=HASTY)
+MOST_MATCHES = 20
+"""How many open matches players of the hall may have."""
 
 
 class Hall:
@@ -34,13 +37,14 @@ class Hall:
         self.tables = MemoryTables(self.memory, lease_seconds=FOREVER_SECONDS)
         tickets = MemoryTickets(self.memory)
         self.creation = Creation(self.rules, tickets=tickets, tables=self.tables)
-        self.seating = Seating(self.tables, self.creation, limits or TableLimits())
+        self.store = MemoryLists(self.memory)
+        room = Room(self.store, most_tickets=5, most_matches=MOST_MATCHES)
+        self.seating = Seating(self.tables, self.creation, limits or TableLimits(), room)
         self.changes = Changes(tickets, ("pool",), on_change=lambda _: None)
         games = {entry.name: entry.load() for entry in GAMES}
         self.lobby = Lobby(self.tables, self.seating, changes=self.changes, games=games)
         self.rematches = Rematches(self.rules, self.seating)
         self.log = MemoryEventLog()
-        self.store = MemoryLists(self.memory)
         self.lists = MatchLists(self.store, self.rules, self.log)
 
     async def join(

@@ -30,6 +30,7 @@ from promontory.matchmaking.redis_lists import RedisLists
 from promontory.matchmaking.redis_tables import RedisTables
 from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.matchmaking.rematch import Rematches
+from promontory.matchmaking.room import Room
 from promontory.matchmaking.rules_client import RulesClient
 from promontory.matchmaking.scoring_client import ScoringClient
 from promontory.matchmaking.seating import Seating, TableLimits
@@ -95,7 +96,10 @@ class _Parts:
             life_seconds=settings.table_life_seconds,
             rematch_seconds=settings.rematch_life_seconds,
         )
-        self.seating = Seating(self.tables, self.creation, limits)
+        self.room = Room(
+            self.match_lists, most_tickets=settings.max_open_tickets, most_matches=settings.max_open_matches
+        )
+        self.seating = Seating(self.tables, self.creation, limits, self.room)
 
         self.scoring = ScoringClient(scoring)
         token_seconds = settings.max_token_age_seconds
@@ -141,7 +145,7 @@ def build(
     pace = Pace(interval_seconds=settings.matching_interval_seconds, lease_seconds=settings.proposal_lease_seconds)
     matcher = Matcher(pools, parts.tickets, creation=parts.creation, bots=bots, pace=pace)
     changes = Changes(parts.tickets, pools, on_change=matcher.ring)
-    queues = Queues(pools, parts.tickets, ratings=ratings, changes=changes, most_open=settings.max_open_tickets)
+    queues = Queues(pools, parts.tickets, ratings=ratings, changes=changes, room=parts.room)
     allowance = Allowance(creations(settings.max_creations_per_minute))
     forgetting = parts.forgetting(pools)
     players = PlayersServicer(parts.export(pools), forgetting)

@@ -115,6 +115,11 @@ class MemoryLists:
         skipped = start.skipped if start else 0
         return [(ms, self._memory.matches.get(match)) for ms, match in rest[skipped : skipped + limit]]
 
+    async def count_open(self, player: str) -> int:
+        """Return how many of the player's matches are not closed."""
+        lists = self._memory.lists
+        return len(lists.get(matches_of(player), {})) - len(lists.get(finished_by(player), {}))
+
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; see `Lists.drop`."""
         self._memory.gone[player] = before_ms

@@ -181,6 +181,9 @@ class Lists(Protocol):
         just left the list.
         """
 
+    async def count_open(self, player: str) -> int:
+        """Return how many of the player's matches are not closed."""
+
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; matches made at `before_ms` or earlier never get into them again."""
 

@@ -54,6 +54,12 @@ class RedisLists:
         rows = await self._server.pipeline(*(_row_of(name, member) for _, member, name in chosen)) if chosen else []
         return [(ms, _decode(row) if row else None) for (ms, _, _), row in zip(chosen, rows, strict=True)]
 
+    async def count_open(self, player: str) -> int:
+        """Return how many of the player's matches are not closed."""
+        names = matches_of(player), finished_by(player)
+        made, closed = await self._server.pipeline(*(("ZCARD", key_of(name)) for name in names))
+        return int(made) - int(closed)
+
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; see `Lists.drop`."""
         await self._server.command("HSET", GONE, player, before_ms)

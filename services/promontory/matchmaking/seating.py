@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import structlog
@@ -13,6 +13,7 @@ from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import fingerprint_of
 from promontory.matchmaking.ports import CreationRefused, RequestIdReused, Tables, TooManyOpen
+from promontory.matchmaking.room import Room
 from promontory.matchmaking.table import CloseReason, Request, Table, TableState, closed, remembering
 from promontory.matchmaking.validation import request_id_reused
 from promontory.runtime import clock
@@ -65,11 +66,13 @@ class Seating:
     the table, or a matcher once the lease has ended.
     """
 
-    def __init__(self, tables: Tables, creation: Creation, limits: TableLimits) -> None:
-        self._tables, self._creation, self.limits = tables, creation, limits
+    def __init__(self, tables: Tables, creation: Creation, limits: TableLimits, room: Room) -> None:
+        self._tables, self._creation, self.limits, self._room = tables, creation, limits, room
 
     async def open(self, table: Table) -> Table:
         """Return `table`, opened, or as it stands; see `Tables.open`. Raises the refusals that say why it cannot be."""
+        if await self._tables.find(table.id) is None:
+            await self._require_room(table.players)
         try:
             return await self.completed(await self._tables.open(table, most_open=self.limits.most_open))
         except RequestIdReused as error:
@@ -90,9 +93,14 @@ class Seating:
             changed = change(found)
             if changed == found:
                 return await self.completed(found)
+            await self._require_room(player for player in changed.players if player not in found.players)
             if stored := await self._store(remembering(changed, requests)):
                 return await self.completed(stored)
         raise EventLogUnavailable(f"the table {table} changes all the time")
+
+    async def _require_room(self, newcomers: Iterable[str]) -> None:
+        for player in newcomers:
+            await self._room.require(player)
 
     async def current(self, table: str) -> Table:
         """Return a table as it is, closed if its time is up. Raises the refusal `TABLE_NOT_FOUND`."""

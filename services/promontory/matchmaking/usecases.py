@@ -18,6 +18,7 @@ from promontory.matchmaking.domain import (
 )
 from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import AlreadyOpen, Ratings, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.room import RETRY_SECONDS, Room
 from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import Kind, Refusal, malformed
@@ -26,7 +27,6 @@ from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.limits import Limit, limit_reached
 
 RESEND_SECONDS = 5.0
-RETRY_LIMIT_SECONDS = 5
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +48,11 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Queues:
-    """The use cases of tickets; a player may have `most_open` that are not over, a house bot one in every pool."""
+    """The use cases of tickets, as far as players have `room`; a house bot may have a ticket in every pool."""
 
-    def __init__(self, pools: Pools, tickets: Tickets, *, ratings: Ratings, changes: Changes, most_open: int) -> None:
+    def __init__(self, pools: Pools, tickets: Tickets, *, ratings: Ratings, changes: Changes, room: Room) -> None:
         self._pools, self._tickets, self._ratings = pools, tickets, ratings
-        self._changes, self._most_open = changes, most_open
+        self._changes, self._room = changes, room
 
     async def pools(self) -> Sequence[tuple[Pool, int]]:
         """Return the pools in the order of the configuration, each with the number of tickets that wait."""
@@ -72,6 +72,8 @@ class Queues:
         return await self._standing(found)
 
     async def _enter(self, pool: Pool, entrant: Entrant, ticket: str, *, fingerprint: str) -> Ticket:
+        if not entrant.policy:
+            await self._room.require(entrant.player)
         rating = await self._ratings.points(pool.id, entrant.player) if pool.rated else NEW_PLAYER_POINTS
         wanted = Ticket(
             id=ticket,
@@ -97,7 +99,7 @@ class Queues:
 
     def _most_of(self, entrant: Entrant) -> int:
         """Return how many open tickets `entrant` may have: a house bot one in every pool."""
-        return len(self._pools) if entrant.policy else self._most_open
+        return len(self._pools) if entrant.policy else self._room.most_tickets
 
     async def find(self, caller: Caller, ticket: str) -> Standing:
         """Return a ticket of the caller's."""
@@ -146,8 +148,8 @@ class Queues:
         return self._pools[pool]
 
     def _too_many(self) -> Refusal:
-        text = f"the player has {self._most_open} open tickets, the most allowed"
-        return limit_reached(Limit.TICKETS, self._most_open, text, retry_seconds=RETRY_LIMIT_SECONDS)
+        text = f"the player has {self._room.most_tickets} open tickets, the most allowed"
+        return limit_reached(Limit.TICKETS, self._room.most_tickets, text, retry_seconds=RETRY_SECONDS)
 
 
 def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:

@@ -20,6 +20,7 @@ class Limit(StrEnum):
     CREATIONS = "max_creations_per_minute"
     TICKETS = "max_open_tickets"
     TABLES = "max_open_tables"
+    MATCHES = "max_open_matches"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

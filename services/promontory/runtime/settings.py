@@ -87,6 +87,7 @@ class MatchmakingSettings(ServerSettings):
     rules_targets: str = ""
     scoring_target: str = "127.0.0.1:7402"
     max_open_tickets: Count = 5
+    max_open_matches: Count = 100
     max_open_tables: Count = 10
     max_creations_per_minute: Count = 120
     matching_interval_seconds: Seconds = 0.25

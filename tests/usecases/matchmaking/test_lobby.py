@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -18,8 +19,8 @@ from promontory.matchmaking.table import CloseReason, Readiness, Table, TableSta
 from promontory.matchmaking.terms import ClockKind, Terms, TimeControl
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
-from tests.support.halls import ANN, BOB, CEM, DEE, HASTY, TRIO, WISH, Hall
-from tests.support.matchmaking import guest
+from tests.support.halls import ANN, BOB, CEM, DEE, HASTY, MOST_MATCHES, TRIO, WISH, Hall
+from tests.support.matchmaking import guest, listed
 
 CLOCK = TimeControl(kind=ClockKind.INCREMENT, base_seconds=300, increment_seconds=5)
 TERMS = Terms(time_control=CLOCK, stand_in="greedy", abandon_after_seconds=60, spectator_delay=4)
@@ -417,3 +418,18 @@ async def test_a_server_that_stops_ends_the_watching(hall: Hall) -> None:
     table = await hall.lobby.create(ANN, TRIO)
     *_, end = await told(hall, ANN, table, [hall.changes.close])
     assert end == End(EndReason.SERVER_DRAINING, table.revision)
+
+
+async def test_a_player_with_too_many_open_matches_takes_no_seat() -> None:
+    """[MAX_OPEN_MATCHES] Neither at an own table nor at another's, whose host may; a seat that is taken stays."""
+    hall = Hall()
+    own = await hall.lobby.create(ANN, TRIO)
+    for number in range(MOST_MATCHES):
+        await hall.store.record(listed(number, "ann", "cem"))
+    other = await hall.lobby.create(BOB, TRIO)
+    for attempt in (hall.lobby.create(ANN, msgspec.structs.replace(TRIO, request_id="two")), hall.join(ANN, other)):
+        with pytest.raises(Refusal) as refused:
+            await attempt
+        assert (refused.value.reason, refused.value.metadata["limitName"]) == ("LIMIT_REACHED", "max_open_matches")
+    assert (await hall.lobby.create(ANN, TRIO)).id == own.id
+    assert (await hall.lobby.set_ready(ANN, own.id, HASTY, request_id="ready")).players == ("ann",)

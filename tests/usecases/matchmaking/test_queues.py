@@ -11,11 +11,23 @@ import pytest
 from promontory.matchmaking.changes import Changes
 from promontory.matchmaking.domain import Assignment, TicketState
 from promontory.matchmaking.memory import Memory, MemoryTickets
+from promontory.matchmaking.memory_lobby import MemoryLists
+from promontory.matchmaking.room import Room
 from promontory.matchmaking.usecases import Queues, Standing, Wish
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
-from tests.support.matchmaking import FOREVER_SECONDS, POOL, SERVICE, RatingsStandIn, house_bots, made, pool, proposal
+from tests.support.matchmaking import (
+    FOREVER_SECONDS,
+    POOL,
+    SERVICE,
+    RatingsStandIn,
+    house_bots,
+    listed,
+    made,
+    pool,
+    proposal,
+)
 
 ANN = Caller("ann", frozenset({"pool:join"}))
 BOB = Caller("bob", frozenset({"pool:join"}))
@@ -28,8 +40,13 @@ POOLS = {
 
 
 @pytest.fixture
-def tickets() -> MemoryTickets:
-    return MemoryTickets(Memory(now_ms))
+def memory() -> Memory:
+    return Memory(now_ms)
+
+
+@pytest.fixture
+def tickets(memory: Memory) -> MemoryTickets:
+    return MemoryTickets(memory)
 
 
 @pytest.fixture
@@ -46,8 +63,9 @@ async def changes(tickets: MemoryTickets) -> AsyncIterator[Changes]:
 
 
 @pytest.fixture
-def queues(tickets: MemoryTickets, ratings: RatingsStandIn, changes: Changes) -> Queues:
-    return Queues(POOLS, tickets, ratings=ratings, changes=changes, most_open=2)
+def queues(memory: Memory, tickets: MemoryTickets, ratings: RatingsStandIn, changes: Changes) -> Queues:
+    room = Room(MemoryLists(memory), most_tickets=2, most_matches=3)
+    return Queues(POOLS, tickets, ratings=ratings, changes=changes, room=room)
 
 
 def wish(request_id: str = "one", **given: object) -> Wish:
@@ -151,6 +169,21 @@ async def test_a_player_waits_in_a_limited_number_of_pools(queues: Queues) -> No
     with pytest.raises(Refusal) as refused:
         await queues.create(ANN, wish("three", pool="third"))
     assert (refused.value.reason, refused.value.metadata["limit"]) == ("LIMIT_REACHED", 2)
+
+
+async def test_a_player_with_too_many_open_matches_seeks_no_other(memory: Memory, queues: Queues) -> None:
+    """[MAX_OPEN_MATCHES] Until one has ended; a wish that was granted is granted still, and house bots are not held."""
+    granted = await queues.create(ANN, wish())
+    for number in range(3):
+        memory.list(listed(number, "ann", "house-1", policies=("", "greedy")))
+    with pytest.raises(Refusal) as refused:
+        await queues.create(ANN, wish("two", pool="casual"))
+    metadata = {"limitName": "max_open_matches", "limit": 3, "retrySeconds": "5"}
+    assert (refused.value.reason, refused.value.metadata) == ("LIMIT_REACHED", metadata)
+    assert (await queues.create(ANN, wish())).ticket.id == granted.ticket.id
+    await queues.create(HOUSE, wish("bot", pool="casual", house_bot="house-1"))
+    memory.list(listed(1, "ann", "house-1", policies=("", "greedy"), ended_ms=9))
+    await queues.create(ANN, wish("two", pool="casual"))
 
 
 async def test_a_service_enters_a_house_bot(queues: Queues) -> None:
