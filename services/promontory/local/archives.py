@@ -71,7 +71,7 @@ async def verify(url: str, rulesets: Sequence[Ruleset], *, progress: Progress) -
         sizes.append(len(raw))
         where = archive.location(match_id)
         try:
-            report = audit(unpack(match_id, raw).audit_file, rulesets)
+            report = audit(unpack(match_id, raw).audit_file, rulesets, secrecy=False)
         except LogCorrupt as error:
             damaged.append(Damaged(match_id, where, str(error)))
         else:
