@@ -31,6 +31,9 @@ from promontory.local.arguments import tell as _tell
 from promontory.local.check_commands import add_audit as _audit
 from promontory.local.check_commands import add_versions as _versions
 from promontory.local.replay_commands import add_replay as _replay
+from promontory.local.lobby_commands import add_lists as _lists
+from promontory.local.lobby_commands import add_matches as _matches
+from promontory.local.lobby_commands import add_table as _table
 from promontory.local.watch_commands import add_watch as _watch
 
 
@@ -70,6 +73,8 @@ def parser() -> argparse.ArgumentParser:
         _leaderboard,
         _show,
         _watch,
+        _matches,
+        _table,
         _replay,
         _export,
         _audit,
@@ -80,6 +85,7 @@ def parser() -> argparse.ArgumentParser:
         _work,
         _load_functions,
         _ratings,
+        _lists,
         _archive,
     ):
         add(commands)

@@ -87,6 +87,24 @@ async def test_a_private_match_is_live_for_its_players_only(lists: Lists) -> Non
     assert await ids(lists, live_of_player("ann")) == []
 
 
+async def test_everything_that_is_listed_is_told_with_the_lists_it_is_in(lists: Lists) -> None:
+    await lists.record(listed(1))
+    await lists.record(listed(2, ended_ms=9, pool="", rated=False))
+    pairs = sorted([pair async for pair in lists.members()])
+    live = [(name, "tc-000-1") for name in (LIVE, f"live:={POOL}")]
+    made = [(matches_of(player), f"tc-000-{number}") for player in ("ann", "bob") for number in (1, 2)]
+    ended = [(finished_by(player), "tc-000-2") for player in ("ann", "bob")]
+    assert pairs == sorted([*live, *made, *ended])
+
+
+async def test_a_match_is_struck_from_one_list(lists: Lists) -> None:
+    await lists.record(listed(1, ended_ms=9))
+    await lists.strike(matches_of("ann"), "tc-000-1")
+    await lists.strike(finished_by("ann"), "tc-000-1")
+    assert await ids(lists, matches_of("ann"), finished_by("ann")) == []
+    assert await ids(lists, matches_of("bob")) == ["1"]
+
+
 # Pages
 
 

@@ -122,9 +122,10 @@ class RulesStandIn:
             raise self.fault
         return self.played.get(match_id)
 
-    def put(self, match: Listed, *, terms: Terms | None = None) -> None:
+    def put(self, match: Listed, *, terms: Terms | None = None, is_fork: bool = False) -> None:
         """Put a match there."""
-        self.played[match.match_id] = Played(listed=match, variant="standard", terms=terms or Terms())
+        played = Played(listed=match, variant="standard", terms=terms or Terms(), is_fork=is_fork)
+        self.played[match.match_id] = played
 
 
 class RatingsStandIn:

@@ -103,7 +103,7 @@ class MatchLists:
         if played.listed.ended is None:
             text = "the match is still being played"
             raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
-        recorded = await self._lists.record(played.listed)
+        recorded = not played.is_fork and await self._lists.record(played.listed)
         await self._log.settle(bucket_of(match_id), list_name(match_id))
         return recorded
 

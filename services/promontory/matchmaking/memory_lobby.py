@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec.structs import replace
 
@@ -119,6 +119,15 @@ class MemoryLists:
         """Return how many of the player's matches are not closed."""
         lists = self._memory.lists
         return len(lists.get(matches_of(player), {})) - len(lists.get(finished_by(player), {}))
+
+    async def members(self) -> AsyncIterator[tuple[str, str]]:
+        """Yield the name of every list with every match in it; see `Lists.members`."""
+        for name, match_id in [(name, each) for name, entries in self._memory.lists.items() for each in entries]:
+            yield name, match_id
+
+    async def strike(self, name: str, match_id: str) -> None:
+        """Remove a match from the list called `name`; see `Lists.strike`."""
+        self._memory.lists[name].pop(match_id, None)
 
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; see `Lists.drop`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -46,11 +46,12 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """A match as its rules service tells of it."""
+    """A match as its rules service tells of it; forks, which belong to nobody's record, say so."""
 
     listed: Listed
     variant: str
     terms: Terms
+    is_fork: bool = False
 
 
 class Tickets(Protocol):
@@ -183,6 +184,12 @@ class Lists(Protocol):
 
     async def count_open(self, player: str) -> int:
         """Return how many of the player's matches are not closed."""
+
+    def members(self) -> AsyncIterator[tuple[str, str]]:
+        """Yield the name of every list with every match in it, in no order; what changes meanwhile may be missing."""
+
+    async def strike(self, name: str, match_id: str) -> None:
+        """Remove a match from the list called `name`, whatever else it is in."""
 
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; matches made at `before_ms` or earlier never get into them again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,9 @@ from promontory.matchmaking.redis_tickets import Server, key, listing
 GONE = key("gone", "players")
 """When the lists of players were dropped (hash)."""
 
+SCAN_PAGE = 500
+_KINDS = {"live": "l", "made": "m", "ended": "f"}
+_LISTS = {letter: kind for kind, letter in _KINDS.items()}
 _decode = msgspec.json.Decoder(Listed).decode
 
 
@@ -60,6 +63,23 @@ class RedisLists:
         made, closed = await self._server.pipeline(*(("ZCARD", key_of(name)) for name in names))
         return int(made) - int(closed)
 
+    async def members(self) -> AsyncIterator[tuple[str, str]]:
+        """Yield the name of every list with every match in it; see `Lists.members`."""
+        cursor, more = 0, True
+        while more:
+            cursor, keys = await self._server.command("SCAN", cursor, "MATCH", key("[lmf]", "*"), "COUNT", SCAN_PAGE)
+            for found in keys:
+                name = _name_of(found.decode())
+                for member in await self._server.command("ZRANGE", found, 0, -1):
+                    yield name, member.decode()
+            more = cursor != 0
+
+    async def strike(self, name: str, match_id: str) -> None:
+        """Remove a match from the list called `name`; see `Lists.strike`."""
+        kind, _, player = name.partition(":")
+        row = ("DEL", key("k", match_id)) if kind == "live" else ("HDEL", key("e", player), match_id)
+        await self._server.pipeline(("ZREM", key_of(name), match_id), row)
+
     async def drop(self, player: str, *, before_ms: int) -> None:
         """Remove the player's lists; see `Lists.drop`."""
         await self._server.command("HSET", GONE, player, before_ms)
@@ -83,7 +103,12 @@ class RedisLists:
 def key_of(name: str) -> str:
     """Return the key of the list called `name`."""
     kind, _, rest = name.partition(":")
-    return key({"live": "l", "made": "m", "ended": "f"}[kind], rest)
+    return key(_KINDS[kind], rest)
+
+
+def _name_of(found: str) -> str:
+    _, kind, rest = found.split(":", 2)
+    return f"{_LISTS[kind]}:{rest}"
 
 
 def _row_of(name: str, member: bytes) -> tuple[Any, ...]:

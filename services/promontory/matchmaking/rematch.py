@@ -64,7 +64,7 @@ class Rematches:
 
     async def _played(self, caller: Caller, match_id: str) -> Played:
         played = await self._rules.find_match(MATCH_ID.checked(match_id, "match_id"))
-        if played is None:
+        if played is None or played.is_fork:
             raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match", metadata={"matchId": match_id})
         if caller.subject not in played.listed.keepers:
             raise _not_played(match_id)

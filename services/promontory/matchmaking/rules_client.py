@@ -104,6 +104,7 @@ def played(match: match_pb2.Match) -> Played:
             ended=ended(match.outcome, match.update_time.ToMilliseconds()) if match.HasField("outcome") else None,
         ),
         variant=match.variant,
+        is_fork=match.HasField("forked_from"),
         terms=Terms(
             time_control=time_control_of(match.time_control),
             stand_in=match.stand_in_policy,

@@ -388,7 +388,7 @@ def obligations(
     due |= _clock_due(before, after)
     if after.result is not None and after.result.places and after.setup.rated:
         due[tally_name(after.match_id)] = 0
-    if after.is_closed:
+    if after.is_closed and after.forked_from is None:
         due[list_name(after.match_id)] = 0
     if after.is_closed and archive_after_ms is not None:
         due[archive_name(after.match_id, after.updated_at_ms)] = archive_after_ms

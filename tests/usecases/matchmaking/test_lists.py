@@ -194,5 +194,14 @@ async def test_an_open_match_is_not_recorded_as_closed(hall: Hall) -> None:
     assert await hall.log.oldest_due("tc:000") is not None
 
 
+async def test_a_fork_is_in_no_list(hall: Hall) -> None:
+    """It is nobody's match; what is owed for it is met all the same."""
+    await owe(hall)
+    hall.rules.put(listed(1, ended_ms=7), is_fork=True)
+    assert not await hall.lists.record_closed(WORKER, "tc-000-1")
+    assert numbers(await hall.lists.mine(ANN, ALL, FIRST)) == []
+    assert await hall.log.oldest_due("tc:000") is None
+
+
 async def test_only_services_record_closed_matches(hall: Hall) -> None:
     assert await reason_of(hall.lists.record_closed(ANN, "tc-000-1")) == "SCOPE_MISSING"

@@ -113,13 +113,16 @@ async def test_a_rematch_that_nobody_agrees_to_expires() -> None:
 
 async def test_what_is_no_rematch_is_refused(hall: Hall) -> None:
     hall.rules.put(listed(2))
-    asking = {match: hall.rematches.request(ANN, match, b"", request_id="a") for match in ("tc-000-2", "tc-000-3", "x")}
+    hall.rules.put(listed(4, ended_ms=9), is_fork=True)
+    wanted = ("tc-000-2", "tc-000-3", "tc-000-4", "x")
+    asking = {match: hall.rematches.request(ANN, match, b"", request_id="a") for match in wanted}
     asking["other's"] = hall.rematches.request(DEE, MATCH, b"", request_id="d")
     asking["bot's"] = hall.rematches.request(replace(DEE, subject="bot"), MATCH, b"", request_id="d")
     reasons = {name: await reason_of(each) for name, each in asking.items()}
     assert reasons == {
         "tc-000-2": "MATCH_OPEN",
         "tc-000-3": "MATCH_NOT_FOUND",
+        "tc-000-4": "MATCH_NOT_FOUND",
         "x": "BAD_REQUEST",
         "other's": "NOT_YOURS",
         "bot's": "NOT_YOURS",
