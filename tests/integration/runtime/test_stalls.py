@@ -71,8 +71,7 @@ async def test_a_reader_that_was_cut_loses_nothing_in_the_middle(ada: Client, sc
     await anext(stream)
     await asyncio.wait_for(flood.ended.wait(), 10)
     with pytest.raises(grpc.aio.AioRpcError) as error:
-        async for message in stream:
-            versions.append(message.commit.version)
+        await _note_versions(stream, versions)
     assert error.value.code().name in {"CANCELLED", "RESOURCE_EXHAUSTED"}
     assert versions == list(range(2, len(versions) + 2))
 
@@ -90,6 +89,11 @@ async def test_a_reader_that_wakes_up_in_time_learns_why(
         [message async for message in stream]
     assert error.value.code().name == "RESOURCE_EXHAUSTED"
     assert details_of(error.value)["ErrorInfo"].reason == "SLOW_READER"
+
+
+async def _note_versions(stream: Any, versions: list[int]) -> None:
+    async for message in stream:
+        versions.append(message.commit.version)
 
 
 async def _true(value: object) -> object:
