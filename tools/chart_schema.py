@@ -179,6 +179,7 @@ def _servers() -> Schema:
             enabled=FLAG,
             image=ref("image"),
             existingSecret=TEXT,
+            maxMemory={"type": "string", "pattern": "^[0-9]+[kmg]b$"},
             persistence=node(enabled=FLAG, size=NAME, storageClass=TEXT),
             resources=FREE,
         ),
