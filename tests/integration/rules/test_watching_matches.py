@@ -326,6 +326,32 @@ async def test_draining_ends_streams_and_the_other_replica_carries_on(
     assert [commit.version for commit in commits(await resumed.cut())] == [2]
 
 
+async def test_a_stream_of_the_greatest_age_says_where_to_go_on(
+    valkey_url: str, client_of: ClientOf, match_id: str, keys: Keys
+) -> None:
+    """[MAX_AGE] A typed end, and its token is taken by any replica."""
+    async with (
+        rules_server(valkey_url, keys, buckets=4, max_stream_seconds=0.2) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        end = (await Watcher(Client(channel, as_player(keys, "ada")), match_id, 0).end())[-1]
+    assert (end.end.reason, end.end.version, end.end.resumable) == (stream_pb2.STREAM_END_REASON_MAX_AGE, 1, True)
+    resumed = Watcher(client_of("ada", replica=1), match_id, 0, token=end.resume_token)
+    await client_of("ada").submit(match_id, DrawCard(0, Source.DECK), request_id="1")
+    await resumed.reached(2)
+    assert [commit.version for commit in commits(await resumed.cut())] == [2]
+
+
+async def test_a_token_of_another_seat_is_refused_by_its_field(client_of: ClientOf, match_id: str) -> None:
+    """[BAD_REQUEST] Before anything is shown."""
+    watcher = Watcher(client_of("ada"), match_id, 0)
+    await watcher.reached(1)
+    token = (await watcher.cut())[0].resume_token
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await Watcher(client_of("ben"), match_id, 1, token=token).end()
+    assert (error.value.code().name, reason_of(error.value)) == ("INVALID_ARGUMENT", "BAD_REQUEST")
+
+
 async def test_a_commit_on_one_replica_reaches_watchers_on_the_other(client_of: ClientOf, match_id: str) -> None:
     """[architecture 2] There is no affinity between a match and a process."""
     watcher = Watcher(client_of("eve", replica=1), match_id, None)
