@@ -17,7 +17,7 @@ Policies = Sequence[str | None]
 class Fork(msgspec.Struct, frozen=True):
     """A match that begins where another one stood, and the player's own `seats` in it, ascending.
 
-    Keep its id: no list tells of it while it is open.
+    Keep its id: no list tells of it.
     """
 
     match: MatchSummary

@@ -73,7 +73,8 @@ def match_text(update: Update, game: AnyGame) -> str:
     pool = f"pool {match.pool}" if match.pool else "private"
     title = f"{match.match_id}: {match.rules_version}, {pool}, {rated}, version {update.version}"
     seats = listed("seats", (f"{seat.seat} {_player(seat)}" for seat in match.seats))
-    return "\n".join([*_broken(update), title, seats, *_standing(match), "", draw(game, update.view)])
+    lines = [*_broken(update), title, seats, *_origin(match), *_standing(match)]
+    return "\n".join([*lines, "", draw(game, update.view)])
 
 
 def update_text(update: Update, game: AnyGame) -> str:
@@ -82,6 +83,11 @@ def update_text(update: Update, game: AnyGame) -> str:
         return match_text(update, game)
     happened = [shown(event) for event in (*update.match_events, *update.events)]
     return "\n".join([f"version {update.version}", *happened, *_standing(update.match), "", draw(game, update.view)])
+
+
+def _origin(match: MatchSummary) -> Iterator[str]:
+    if match.forked_from is not None:
+        yield f"forked from {match.forked_from.match_id} at version {match.forked_from.version}"
 
 
 def _broken(update: Update) -> Iterator[str]:

@@ -82,9 +82,10 @@ class Reader:
 
     def fork(self, request: Any) -> ForkWish:
         """Return which match to fork, and how."""
+        match_id = self.match_id(request)
         check_version(request.version, "version")
         seats = tuple(ForkSeat(seat.bot_policy, seat.client_entropy) for seat in request.seats)
-        return ForkWish(self.match_id(request), request.version, seats)
+        return ForkWish(match_id, request.version, seats)
 
     def commands(self, request: Any) -> tuple[Any, ...]:
         """Return the commands, 1 to 16, given by the request's seat."""

@@ -17,6 +17,7 @@ import pytest
 from promontory import AsyncClient, Client, Ending, FailedPrecondition, PermissionDenied, Update
 from promontory.bots.registry import policy
 from promontory.cli import main
+from promontory.client.reading import match_text
 from promontory.client.seats import Seat
 from promontory.games import registry
 from promontory.rules.audit import audit, shipped_rulesets
@@ -160,6 +161,8 @@ async def test_a_fork_is_played_on_and_its_file_is_in_order(platform: Platform) 
         assert (len(fork.seats), fork.match.pool, fork.match.rated) == (len(original.seats), "", False)
         assert fork.match.forked_from is not None
         assert (fork.match.forked_from.match_id, fork.match.forked_from.version) == (platform.match_id, 7)
+        shown = match_text(await fork.seats[0].look(), await fork.seats[0].rules())
+        assert f"forked from {platform.match_id} at version 7" in shown.splitlines()
         await play(fork.seats, 5)
         for seat in fork.seats[1:]:
             await seat.resign()

@@ -178,6 +178,7 @@ def request_for(method: str, match_id: str, seat: int) -> dict[str, Any]:
     }
     fields["since_version"] = 1
     fields["data_hash"] = bytes(32)
+    fields["version"] = fields["ending"] = 1
     known = GetMessageClass(DESCRIPTOR.methods_by_name[method].input_type).DESCRIPTOR.fields_by_name
     if "commands" in known:
         fields["commands"] = [CODEC.encode_command(DrawCard(seat, Source.DECK))]
@@ -226,7 +227,7 @@ async def test_no_method_finds_a_match_that_does_not_exist(
     client_of: ClientOf, method: str, match_id: str, expected: str
 ) -> None:
     """[MATCH_NOT_FOUND] A read never creates anything."""
-    caller = client_of("platform" if method == "PlayAutomatically" else "ada")
+    caller = client_of("platform" if method in ("PlayAutomatically", "EnforceClock") else "ada")
     assert (await refusal(answer_to(caller, method, request_for(method, match_id, 0))))[1] == expected
 
 
