@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -15,7 +16,9 @@ import yaml
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from promontory.games.registry import GAMES
+from promontory.rules.seal import load_seals
 from promontory.runtime.broker import QUEUES
+from promontory.runtime.identity import PLAYERS, ServiceIdentity, Verifier, create_key, load_key
 from promontory.runtime.settings import ALL, fields
 from tests.deploy.charting import CHART, EXAMPLES, values_of
 from tests.house.source import ROOT
@@ -111,3 +114,19 @@ def test_the_probe_for_older_clusters_tells_who_serves(target: str, service: str
     program = (CHART / "files" / "probe.py").read_text("utf-8")
     done = subprocess.run([sys.executable, "-c", program, target, service], check=False, capture_output=True)
     assert done.returncode == code
+
+
+def test_the_keys_of_the_docs_let_each_service_speak_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[docs/kubernetes.md] One set of public keys, and a private key for each of those that call others."""
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "kubernetes.md").read_text("utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(program, {})  # noqa: S102 - our own text
+    create_key(PLAYERS, tmp_path / "players.key.json", tmp_path / "players.jwks.json")
+    verifier = Verifier(tmp_path / "players.jwks.json", tmp_path / "services.jwks.json")
+    signing = set(VALUES["keys"]) - {"players", "services", "seal"}
+    keys = {name: load_key(tmp_path / name / "service.key.json") for name in signing}
+    tokens = [ServiceIdentity(key, name, frozenset()).token() for name, key in keys.items()]
+    assert {verifier.verify(token).subject for token in tokens} == {f"service:{name}" for name in signing}
+    load_seals(tmp_path / "seal.key")
