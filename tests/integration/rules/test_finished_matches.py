@@ -114,6 +114,10 @@ async def test_everybody_sees_a_finished_match_as_each_seat_saw_it_live(platform
             seen = {commit.version: tuple(map(decode, commit.events)) for commit in listed.commits}
             told = {update.version: update.events for update in updates if update.version > 1}
             assert {version: seen[version] for version in told} == told
+            watched = [update async for update in zoe.watch(platform.match_id, seat=seat, after=1)]
+            assert [(each.view, each.events) for each in watched][-3:] == [
+                (each.view, each.events) for each in updates
+            ][-3:]
             assert {version: replay.at(version, seat=seat).events for version in told} == told
 
 
