@@ -257,7 +257,7 @@ def _rating(player: str) -> ratings_pb2.Rating:
 def table(game: str, seats: int, *players: str) -> lobby.Table:
     """Return a table of `players`, whose match has begun if all seats are taken."""
     is_full = len(players) == seats
-    places = [lobby.TableSeat(seat=seat, player_id=player, kind=1) for seat, player in enumerate(players)]
+    places = [lobby.TableSeat(seat=seat, player_id=player, kind=1, readiness=3) for seat, player in enumerate(players)]
     return lobby.Table(
         table_id="table-1",
         revision=1,

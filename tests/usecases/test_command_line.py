@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,7 @@ def commands(of: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterato
 
 
 COMMANDS = list(commands(parser()))
-GROUPS = [(), ("bot",), ("serve",), ("ratings",), ("archive",)]
+GROUPS = [(), ("bot",), ("serve",), ("ratings",), ("archive",), ("table",), ("lists",), ("player",)]
 
 
 def run(*arguments: str) -> int:
@@ -58,6 +59,15 @@ def test_every_command_explains_itself(command: tuple[str, ...], capsys: Output)
     assert "--end-with-input" not in out
 
 
+@pytest.mark.parametrize(
+    "options", [("--bot", "1"), ("--bot", "x=greedy"), ("--clock", "soon"), ("--clock", "5+x")], ids=" ".join
+)
+def test_a_table_that_is_described_wrong_is_wrong_usage(options: tuple[str, ...], capsys: Output) -> None:
+    """[docs/lobby] The message shows what it should look like."""
+    assert run("table", "create", "--game", "pacific", *options) == 2
+    assert "for example" in capsys.readouterr().err
+
+
 def test_all_commands_of_the_readme_are_there() -> None:
     assert {" ".join(command) for command in COMMANDS} >= {
         "up",
@@ -73,6 +83,11 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "versions",
         "token",
         "ratings rebuild",
+        "matches",
+        "table create",
+        "table join",
+        "table rematch",
+        "lists rebuild",
         "archive list",
         "archive export",
         "archive verify",
@@ -383,3 +398,11 @@ def test_an_audit_file_that_is_cut_off_is_called_so(tmp_path: Path, capsys: Outp
     (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-1]))
     assert run("audit", str(tmp_path / "cut.jsonl")) == 1
     assert "cut off" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "no\n", "y\n"])
+def test_nobody_is_forgotten_who_did_not_mean_it(answer: str, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    """[docs/privacy] It cannot be undone, so that it takes a whole yes."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert run("player", "forget") == 1
+    assert "for good: type yes" in capsys.readouterr().err
