@@ -76,6 +76,11 @@ async def test_what_was_revoked_is_told_from_a_moment_on(directory: Directory, s
     again = await directory.revoke(account)
     assert again.revoked_ms >= first.revoked_ms
     assert [each for each in await directory.revocations(0) if each.account == account] == [again]
+    assert await directory.revoked_ms(account) == again.revoked_ms
+
+
+async def test_what_was_never_revoked_has_no_time(directory: Directory, subject: str) -> None:
+    assert await directory.revoked_ms(account_of(subject)) == -1
 
 
 async def test_revocations_are_forgotten_when_no_token_can_be_so_old(

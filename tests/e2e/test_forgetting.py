@@ -95,8 +95,16 @@ async def test_a_player_is_forgotten_and_logs_and_ratings_stay_right(
     assert audited.value.code == 0
 
     async with ada.sign_in() as client:
-        assert await client.player_id() != player
+        again = await client.player_id()
+        assert again != player
         assert [entry async for entry in client.matches()] == []
+    capfd.readouterr()
+    assert await ada.run("id", "--subject", SUBJECT, "--data-dir", platform.directory) == 0
+    assert capfd.readouterr().out == f"{again}\n"
+    assert await ada.run("export", player, "--data-dir", platform.directory) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert [document[key] for key in ("identity", "tables", "matches", "ratings")] == [None, [], [], []]
+    assert document["forgetting"]["resigned"] == []
 
 
 async def _played(first: AsyncClient, second: AsyncClient) -> str:

@@ -63,6 +63,9 @@ class Directory(Protocol):
     async def revoke(self, account: str) -> Revocation:
         """Revoke the tokens of `account` that have been issued so far."""
 
+    async def revoked_ms(self, account: str) -> int:
+        """Return when the tokens of `account` were last revoked, in ms since the epoch; -1 if never."""
+
     async def revocations(self, since_ms: int) -> Sequence[Revocation]:
         """Return those made at `since_ms` or later; they are kept as long as a token may be accepted."""
 
@@ -99,16 +102,35 @@ class Players:
         account = account_of(who.subject)
         if bearer.issued_ms <= self._revoked.get(account, -1):
             raise token_revoked()
-        player = await self._player(who.subject, account) if self._opaque else who.subject
+        player = await self._player(bearer, account) if self._opaque else who.subject
         return msgspec.structs.replace(who, subject=player, account=account)
 
-    async def _player(self, subject: str, account: str) -> str:
+    async def _player(self, bearer: Bearer, account: str) -> str:
         if account not in self._known:
-            found = await self._directory.player_of(subject)
+            found = await self._registered(bearer, account)
             if len(self._known) >= CACHED:
                 del self._known[next(iter(self._known))]
             self._known[account] = found
         return self._known[account]
+
+    async def _registered(self, bearer: Bearer, account: str) -> str:
+        """Return the player id in the directory, new if need be, unless the token was revoked a moment ago.
+
+        An old token must not bring back what was removed after it was revoked; the second look is for what happens
+        between the first one and the registration.
+        """
+        await self._require_unrevoked(bearer, account)
+        found = await self._directory.player_of(bearer.caller.subject)
+        try:
+            await self._require_unrevoked(bearer, account)
+        except Refusal:
+            await self._directory.remove(found)
+            raise
+        return found
+
+    async def _require_unrevoked(self, bearer: Bearer, account: str) -> None:
+        if bearer.issued_ms <= await self._directory.revoked_ms(account):
+            raise token_revoked()
 
     async def refresh(self) -> None:
         """Read what was revoked since the last time, and tell it. Raises `EventLogUnavailable`."""
@@ -170,6 +192,10 @@ class MemoryDirectory:
         """Revoke the tokens of `account` that have been issued so far."""
         self._revoked[account] = clock.now_ms()
         return Revocation(account, self._revoked[account])
+
+    async def revoked_ms(self, account: str) -> int:
+        """Return when the tokens of `account` were last revoked; -1 if never."""
+        return self._revoked.get(account, -1)
 
     async def revocations(self, since_ms: int) -> Sequence[Revocation]:
         """Return those made at `since_ms` or later."""

@@ -62,6 +62,11 @@ class RedisDirectory:
         )
         return Revocation(account, now_ms)
 
+    async def revoked_ms(self, account: str) -> int:
+        """Return when the tokens of `account` were last revoked; -1 if never."""
+        score = await self._caller.command("ZSCORE", REVOKED, account)
+        return -1 if score is None else int(float(score))
+
     async def revocations(self, since_ms: int) -> Sequence[Revocation]:
         """Return those made at `since_ms` or later."""
         rows = await self._caller.command("ZRANGEBYSCORE", REVOKED, since_ms, "+inf", "WITHSCORES")

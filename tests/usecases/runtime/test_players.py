@@ -77,6 +77,30 @@ async def test_tokens_from_before_a_revocation_are_refused_and_later_ones_are_no
     assert told == [account_of(ADA)]
 
 
+async def test_an_old_token_registers_nobody_anew_where_the_revocation_is_not_known_yet() -> None:
+    """[players ForgetPlayer] A process that has not seen the bearer before asks before it registers."""
+    directory = MemoryDirectory()
+    revoked = await directory.revoke(account_of(ADA))
+    with pytest.raises(Refusal, match="revoked"):
+        await told_by(directory).identify(bearer(issued_ms=revoked.revoked_ms))
+    assert await directory.find(ADA) is None
+
+
+class Overtaken(MemoryDirectory):
+    """A directory in which the bearer is forgotten while being registered."""
+
+    async def player_of(self, subject: str) -> str:
+        await self.revoke(account_of(subject))
+        return await super().player_of(subject)
+
+
+async def test_a_registration_that_a_revocation_overtakes_is_undone() -> None:
+    directory = Overtaken()
+    with pytest.raises(Refusal, match="revoked"):
+        await told_by(directory).identify(bearer(issued_ms=1))
+    assert await directory.find(ADA) is None
+
+
 async def test_a_revocation_is_told_once_and_again_when_it_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     directory, told = MemoryDirectory(), list[str]()
     found = told_by(directory)
