@@ -15,7 +15,7 @@ from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as p
 from promontory.archive.opening import with_archive
 from promontory.client.stubs import Stub
 from promontory.eventlog.redis_server import connect
-from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.eventlog.redis_streams import RedisEventLog, Tuning
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.main import compose, draw_seed
 from promontory.rules.ports import DrawSeed
@@ -34,6 +34,7 @@ DESCRIPTOR = pb.DESCRIPTOR.services_by_name["TranscontinentalService"]
 METHODS = [method.name for method in DESCRIPTOR.methods]
 AS_BYTES: Any = (None, None)
 STREAMS = {"WatchMatch", "ExportMatch"}
+ANY_SKEW_MS = 10**14
 TWO_PLAYERS = Setup((SeatSetup("ada"), SeatSetup("ben")))
 
 
@@ -60,11 +61,15 @@ async def rules_server(
 
 @asynccontextmanager
 async def server_of(
-    rules: Ruleset, url: str, *, keys: Keys, seed: DrawSeed = draw_seed, **settings: Any
+    rules: Ruleset, url: str, *, keys: Keys, seed: DrawSeed = draw_seed, any_time: bool = False, **settings: Any
 ) -> AsyncIterator[RulesServer]:
-    """Run a rules service of the game in `rules`, as `rules_server` does; the matches get their seeds from `seed`."""
+    """Run a rules service of the game in `rules`, as `rules_server` does; the matches get their seeds from `seed`.
+
+    With `any_time` it records the time that a test sets, which is not the log's.
+    """
     connections = connect(url)
-    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    tuning = Tuning(max_skew_ms=ANY_SKEW_MS if any_time else Tuning().max_skew_ms)
+    log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms, tuning=tuning)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
     service = compose(rules, with_archive(log, found.archive_url), found, seed=seed)

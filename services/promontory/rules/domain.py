@@ -79,6 +79,11 @@ class Setup(msgspec.Struct, frozen=True):
     spectator_delay: int = 0
 
     @property
+    def is_timed(self) -> bool:
+        """Whether it matters to the players what time a commit tells."""
+        return self.time_control is not None or bool(self.abandon_after_ms)
+
+    @property
     def entropies(self) -> tuple[bytes, ...]:
         """The seats' shares in the randomness, in the order of seats."""
         return tuple(seat.client_entropy for seat in self.seats)

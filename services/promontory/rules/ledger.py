@@ -127,7 +127,7 @@ class Ledger:
             meta=records.encode_meta(meta),
             closes=after.is_closed,
             due=obligations(match, after, follow_up=follow_up, archive_after_ms=self._archive_after_ms),
-            recorded_at_ms=now_ms,
+            recorded_at_ms=now_ms if match.setup.is_timed else None,
         )
         return Draft(proposed, Step(after, decision.happened, decision.conduct))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from promontory.eventlog.port import Appended, CommandIdReused, StreamClosed, VersionConflict
+from promontory.eventlog.port import Appended, ClockSkew, CommandIdReused, StreamClosed, VersionConflict
 from promontory.games.kernel import Rejected
 from promontory.rules.domain import Decision, Match, Moment, Step
 from promontory.rules.draws import SealedDraws
@@ -21,6 +21,9 @@ from promontory.runtime.errors import Refusal
 
 MAX_ATTEMPTS = 8
 """How often an intent is judged anew because others were quicker, before its sender is told so."""
+
+SLOW_SECONDS = 1.0
+"""After so long the time of a decision is out of date because the log was slow, not because clocks differ."""
 
 Decide = Callable[[Moment], Decision]
 """Returns what to record; raises what refuses it: `Rejected`, `Refusal`, `VersionConflict`, or `AlreadyActed`."""
@@ -61,6 +64,7 @@ class Recorder:
             Refusal: the seat has changed its mind too often without bringing the game on.
             VersionConflict, AlreadyActed: `decide` raised it, or others were quicker again and again.
             CommandIdReused: the command id came before with other content.
+            ClockSkew: the match has a clock, and this process's differs from the log's.
         """
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -83,10 +87,15 @@ class Recorder:
         draft = self._ledger.draft(match, decision, intent, reveal=lambda: draws.server_seed, now_ms=now_ms)
         if intent.actor is not None:
             check_repeated(draft.step.match.repeated[intent.actor])
+        began = clock.monotonic()
         try:
             appended = await self._matches.append(match, draft)
         except (VersionConflict, StreamClosed) as stale:
             raise _Stale from stale
+        except ClockSkew as skew:
+            if clock.monotonic() < began + SLOW_SECONDS:
+                raise
+            raise _Stale from skew
         if isinstance(appended, Appended):
             return await self._first_answer(match, appended.version)
         return Answer(appended, duplicate=False)

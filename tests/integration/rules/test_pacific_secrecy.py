@@ -62,8 +62,9 @@ def tell(redis_client: Redis, valkey_url: str, keys: Keys) -> Tell:
     async def told(pair: Pair, number: int, kind: type[Arranged] = Arranged) -> Told:
         await redis_client.flushdb()
         rules = pair.worlds[number].rules(kind)
+        settings: Any = {"buckets": 4, "heartbeat_seconds": 0.02}
         async with (
-            server_of(rules, valkey_url, keys=keys, seed=lambda: SEED, buckets=4, heartbeat_seconds=0.02) as server,
+            server_of(rules, valkey_url, keys=keys, seed=lambda: SEED, any_time=True, **settings) as server,
             grpc.aio.insecure_channel(server.address) as channel,
         ):
             return await Observer(Wire(channel, keys), pair, pair.worlds[number]).live()

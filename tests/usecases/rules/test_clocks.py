@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from msgspec.structs import replace
 
+from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.obligations import list_name
-from promontory.eventlog.port import bucket_of
+from promontory.eventlog.port import Appended, ClockSkew, Position, Proposed, bucket_of
 from promontory.games.kernel import Rejected
 from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.conduct import LeaveCause, SeatLeft, TurnTimedOut
 from promontory.rules.domain import CloseReason, Match
 from promontory.rules.usecases import Submission
+from promontory.runtime import clock
 from promontory.runtime.errors import Refusal
 from tests.support.conduct import BUDGET, MINUTE, PER_TURN, SECOND, Arbiters, Time, table
 from tests.support.refereeing import ADA, WORKERS, Bench, next_command, whole_turn
@@ -289,3 +293,44 @@ async def test_a_time_control_that_makes_no_sense_is_refused(control: TimeContro
     with pytest.raises(Refusal) as refused:
         await Bench().create(table(time_control=control))
     assert (refused.value.reason, list(refused.value.fields)) == ("BAD_REQUEST", [f"setup.time_control.{field}"])
+
+
+class _Skewed(MemoryEventLog):
+    """A log whose clock differs `times` times, and which takes as long as the test says to tell so."""
+
+    def __init__(self, times: int, elapse: Callable[[], None]) -> None:
+        super().__init__(clock=clock.now_ms)
+        self.times, self._elapse = times, elapse
+
+    async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
+        """Append, unless the clock differs."""
+        if proposed.recorded_at_ms is not None and expected.version and self.times:
+            self.times -= 1
+            self._elapse()
+            raise ClockSkew("the clocks differ")
+        return await super().append(stream, proposed, expected=expected)
+
+
+@pytest.mark.parametrize(("slow_seconds", "ends_as"), [(0.0, ClockSkew), (2.0, None)])
+async def test_a_decision_that_waited_for_a_slow_log_is_taken_anew(
+    slow_seconds: float, ends_as: type[Exception] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[event_log R6] Its time is out of date; but where clocks differ, another replica must record it."""
+    passed = 0.0
+
+    def elapse() -> None:
+        nonlocal passed
+        passed += slow_seconds
+
+    monkeypatch.setattr(clock, "monotonic", lambda: passed)
+    bench = Bench(_Skewed(1, elapse))
+    match = await bench.create(table(time_control=PER_TURN))
+    with pytest.raises(ends_as) if ends_as else nullcontext():
+        assert (await bench.submit(match, next_command(match))).step.version == 2
+
+
+async def test_a_match_without_a_clock_goes_on_whatever_the_clocks_say() -> None:
+    """Nobody's time depends on it."""
+    bench = Bench(_Skewed(9, lambda: None))
+    match = await bench.create(table())
+    assert (await bench.submit(match, next_command(match))).step.version == 2
