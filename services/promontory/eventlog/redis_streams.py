@@ -66,8 +66,8 @@ class Tuning(msgspec.Struct, frozen=True):
     """How the adapter behaves.
 
     A call is made at most `attempts` times, the last within `deadline_seconds` after the first failed. Nothing is
-    claimed or recorded when clocks differ by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait for the feed
-    ends after `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
+    claimed or recorded when clocks differ by more than `max_skew_ms`. A bucket's feed keeps about `feed_notes`. A wait
+    for the feed ends after `max_block_ms` at the latest, which must be less than the blocking client's socket timeout.
     """
 
     attempts: int = 3

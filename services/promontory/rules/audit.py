@@ -137,8 +137,8 @@ def audit(
 
     Right is a file in its canonical form, whose hashes fit, and whose every commit is what the rules make of the
     recorded commands with the draws of the published seed, up to the outcome; and what the rules show of it to anybody
-    tells nothing that they must not know. That last check is of the rules more than of the match, and takes long: without
-    `secrecy` it is left out. The past that a fork begins with is compared with that of its original if the file
+    tells nothing that they must not know. That last check is of the rules more than of the match, and takes long:
+    without `secrecy` it is left out. The past that a fork begins with is compared with that of its original if the file
     of that match is among `originals`.
     """
     try:
