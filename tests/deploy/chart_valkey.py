@@ -15,8 +15,8 @@ from redis.exceptions import RedisError
 from promontory.eventlog.redis_server import check_policy, connect
 from promontory.local.functions import load_all
 from promontory.runtime.embedded import find_binary
-from tests.deploy.chart_edge import free_ports
 from tests.deploy.charting import main_container, of_kind, pods, rendered
+from tests.deploy.running import free_ports
 from tests.support.waiting import eventually
 
 PASSWORD = "p4ss-of-a-trial"

@@ -20,9 +20,9 @@ RELEASE, NAMESPACE = "northern", "games"
 Document = dict[str, Any]
 
 
-def run_helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run Helm on the chart: HELM in the environment says which, as `make chart-check` does."""
-    helm = os.environ.get("HELM", "helm")  # noqa: TID251 - the tools of a check, not a process's settings
+def run_helm(*arguments: str | Path, variable: str = "HELM") -> subprocess.CompletedProcess[str]:
+    """Run Helm on the chart: HELM in the environment says which, as `make chart-check` does, and HELM3 an older one."""
+    helm = os.environ.get(variable, "helm")  # noqa: TID251 - the tools of a check, not a process's settings
     return subprocess.run([helm, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
