@@ -30,10 +30,11 @@ from promontory.local.arguments import redis_url as _redis_url
 from promontory.local.arguments import tell as _tell
 from promontory.local.check_commands import add_audit as _audit
 from promontory.local.check_commands import add_versions as _versions
-from promontory.local.replay_commands import add_replay as _replay
 from promontory.local.lobby_commands import add_lists as _lists
 from promontory.local.lobby_commands import add_matches as _matches
 from promontory.local.lobby_commands import add_table as _table
+from promontory.local.player_commands import add_player as _player
+from promontory.local.replay_commands import add_replay as _replay
 from promontory.local.watch_commands import add_watch as _watch
 
 
@@ -80,6 +81,7 @@ def parser() -> argparse.ArgumentParser:
         _audit,
         _versions,
         _token,
+        _player,
         _serve,
         _relay,
         _work,

@@ -135,9 +135,9 @@ async def test_the_token_names_the_player(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "opaque", "a.b.c", unsigned(b"[]"), unsigned(b"{}"), unsigned(b"{")])
-async def test_a_token_that_names_nobody_asks_for_the_player(connect: Connect, token: str) -> None:
+async def test_a_token_that_names_nobody_speaks_for_no_player(connect: Connect, token: str) -> None:
     with pytest.raises(ValueError, match="name the player"):
-        await connect(token=token).rating(POOL)
+        _ = connect(token=token).player
 
 
 class Pauses(list[float]):

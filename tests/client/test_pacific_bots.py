@@ -174,7 +174,7 @@ async def test_the_others_play_on_when_a_bot_fails(hall: Hall, good: Path, tmp_p
         played = [result.matches[0] for result, _ in await asyncio.gather(*others)]
         match = (await ada.spectate("pacific", played[0].match_id).look()).match
     assert events[-1] == MatchLeft(played[0].match_id, resigned=True)
-    assert [each.resigned for each in played] == [False] * 3
+    assert [each.reason for each in played] == [CloseReason.PLAYED_OUT] * 3
     assert match.outcome is not None
     assert match.outcome.reason is CloseReason.PLAYED_OUT
     assert [place.place for place in match.outcome.placements if match.seats[place.seat].player_id == "ada"] == [4]

@@ -20,6 +20,7 @@ from promontory.client.forks import Fork, Policies
 from promontory.client.lists import MatchEntry, MatchLists
 from promontory.client.matches import Commit, MatchState, Update
 from promontory.client.outages import OnOutage
+from promontory.client.players import Forgetting, Players
 from promontory.client.ratings import LeaderboardEntry, Rating, Ratings, RatingStep
 from promontory.client.recordings import read
 from promontory.client.replays import Replay
@@ -74,6 +75,7 @@ class AsyncClient:
         self._prepared: dict[str, Pool] = {}
         self._matchmaking = Remote(self._connection, MATCHMAKING)
         self._ratings = Ratings(self._connection)
+        self._players = Players(self._connection)
         self._lobby = Lobby(self._connection)
         self._lists = MatchLists(self._connection)
 
@@ -91,7 +93,10 @@ class AsyncClient:
 
     @property
     def player(self) -> str:
-        """The player that the token speaks for. Raises `ValueError` if the token does not say."""
+        """Whom the token speaks for: the player id, unless the platform gives players ids of their own (`player_id`).
+
+        Raises `ValueError` if the token does not say.
+        """
         return _subject(self._connection.token())
 
     async def pools(self) -> list[Pool]:
@@ -208,11 +213,26 @@ class AsyncClient:
 
     async def rating(self, pool: str, player: str | None = None) -> Rating:
         """Return the rating of `player`, or one's own, in `pool`; that of a new player if there is none yet."""
-        return await self._ratings.rating(pool, player or self.player)
+        return await self._ratings.rating(pool, player or "")
 
     def rating_history(self, pool: str, player: str | None = None) -> AsyncGenerator[RatingStep]:
         """Yield the changes of the rating of `player`, or one's own, in `pool`, the newest first."""
-        return self._ratings.history(pool, player or self.player)
+        return self._ratings.history(pool, player or "")
+
+    async def player_id(self, subject: str = "") -> str:
+        """Return the id under which others see the player; for services that of any token's `subject`."""
+        return await self._players.player_id(subject)
+
+    async def export_player(self, player: str | None = None) -> bytes:
+        """Return all that the platform holds about oneself as a JSON document; for services about any `player`."""
+        return await self._players.export(player or "")
+
+    async def forget_player(self, player: str) -> Forgetting:
+        """Have oneself, whose player id is `player`, forgotten; for services any player. It cannot be undone.
+
+        The player's tokens are of no use any more a few seconds later: calls raise `Unauthenticated`.
+        """
+        return await self._players.forget(player)
 
     def leaderboard(self, pool: str) -> AsyncGenerator[LeaderboardEntry]:
         """Yield the players of `pool` by assured points, the best first."""

@@ -20,6 +20,7 @@ from promontory.client.lists import MatchEntry
 from promontory.client.loops import LoopThread
 from promontory.client.matches import Commit, LegalAt, MatchState, MatchSummary, Preview, SeatKind, Update
 from promontory.client.outages import OnOutage
+from promontory.client.players import Forgetting
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.replays import Replay
 from promontory.client.retrying import Timing
@@ -143,6 +144,18 @@ class Client:
     def rating_history(self, pool: str, player: str | None = None) -> Iterator[RatingStep]:
         """Yield the changes of the rating of `player`, or one's own, in `pool`, the newest first."""
         return self._portal.iterate(lambda client: client.rating_history(pool, player))
+
+    def player_id(self, subject: str = "") -> str:
+        """Return the id under which others see the player; for services that of any token's `subject`."""
+        return self._portal.run(lambda client: client.player_id(subject))
+
+    def export_player(self, player: str | None = None) -> bytes:
+        """Return all that the platform holds about oneself as a JSON document; for services about any `player`."""
+        return self._portal.run(lambda client: client.export_player(player))
+
+    def forget_player(self, player: str) -> Forgetting:
+        """Have oneself, whose player id is `player`, forgotten; for services any player. It cannot be undone."""
+        return self._portal.run(lambda client: client.forget_player(player))
 
     def leaderboard(self, pool: str) -> Iterator[LeaderboardEntry]:
         """Yield the players of `pool` by assured points, the best first."""

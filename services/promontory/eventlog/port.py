@@ -198,8 +198,8 @@ class EventLog(Protocol):
     async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
         """Append all of `proposed` or nothing, durably, and return the version.
 
-        Checks in this order: fence, command id, closed, expected position, clock. Setting an obligation anew, or clearing it,
-        also forgets how often it was handed out.
+        Checks in this order: fence, command id, closed, expected position, clock. Setting an obligation anew, or
+        clearing it, also forgets how often it was handed out.
 
         Raises:
             ValueError: `proposed` is malformed (`validate`).

@@ -20,6 +20,7 @@ OPAQUE = "opaque"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=30 * 86_400)]
+Delay = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 Address = Annotated[str, msgspec.Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$")]
 """`host:port`; an IPv6 address stands in brackets, as in `[::]:7401`."""
 
@@ -112,6 +113,7 @@ class RelaySettings(ProcessSettings):
     lease_seconds: Seconds = 10
     max_attempts: Count = 5
     max_clock_skew_seconds: Seconds = 5
+    clock_hold_seconds: Delay = 10
 
 
 @dataclass(frozen=True, kw_only=True)
