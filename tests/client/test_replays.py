@@ -14,10 +14,10 @@ from promontory.client.conduct import SeatLeft
 from promontory.client.recordings import RecordingError, read
 from promontory.client.replays import Replay, replay_file
 from promontory.codec.registry import codec
+from promontory.eventlog.audit_file import CommitLine, audit_lines
 from promontory.eventlog.port import Commit
 from promontory.games.kernel import fold
 from promontory.rules.domain import Step
-from promontory.rules.export import CommitLine, audit_lines
 from promontory.rules.ledger import Ledger
 from promontory.rules.presenter import Presenter
 from tests.golden.record import DIRECTORY

@@ -17,13 +17,13 @@ from promontory.bots.port import Policy
 from promontory.bots.registry import policy
 from promontory.client.seats import Seat
 from promontory.codec.registry import codec
+from promontory.eventlog.audit_file import CommitLine
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.games import registry
 from promontory.games.kernel import fold
 from promontory.games.registry import AnyGame, GameEntry, UnknownRulesError
 from promontory.rules.audit import audit, audit_file, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
-from promontory.rules.export import CommitLine
 from tests.client.hall import client_of, create, play, replica, running
 from tests.golden.record import DIRECTORY
 from tests.support import rules_versions

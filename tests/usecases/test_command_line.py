@@ -15,11 +15,11 @@ import pytest
 from promontory import __version__
 from promontory.bots.pacific import play_at_random
 from promontory.cli import main, parser
+from promontory.eventlog.audit_file import audit_lines
 from promontory.games.registry import GAMES
 from promontory.local.keys import KeyRing
 from promontory.matchmaking.pools import shipped_pools
 from promontory.rules.domain import SeatSetup, Setup
-from promontory.rules.export import audit_lines
 from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
 from tests.golden.record import DIRECTORY
 from tests.support.own_decks import digest, faulty_deck, own_deck

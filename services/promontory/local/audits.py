@@ -16,9 +16,9 @@ from promontory.client.access import Access
 from promontory.client.errors import PromontoryError
 from promontory.client.rating_record import RatingRecord
 from promontory.client.ratings import RatingChange
+from promontory.eventlog.audit_file import Header
 from promontory.games.registry import entry_by_code
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
-from promontory.rules.export import Header
 from promontory.rules.ruleset import Ruleset
 from promontory.scoring.domain import Rating, rate
 

@@ -8,10 +8,9 @@ from promontory.api.players.v1 import players_service_pb2 as pb
 from promontory.codec.times import timestamp
 from promontory.matchmaking.exporting import ExportPlayer
 from promontory.matchmaking.forgetting import ForgetPlayers, Forgetting
+from promontory.runtime.chunks import chunks
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
-
-CHUNK_BYTES = 64 * 1024
 
 
 class PlayersServicer:
@@ -29,8 +28,8 @@ class PlayersServicer:
     ) -> AsyncIterator[pb.ExportPlayerResponse]:
         """Stream all that is held about a player."""
         document = await self._export(caller(), request.player_id)
-        for start in range(0, len(document), CHUNK_BYTES):
-            yield pb.ExportPlayerResponse(chunk=document[start : start + CHUNK_BYTES])
+        for chunk in chunks([document]):
+            yield pb.ExportPlayerResponse(chunk=chunk)
 
     async def ForgetPlayer(self, request: pb.ForgetPlayerRequest, context: Context) -> pb.ForgetPlayerResponse:
         """Forget a player, or tell how far it is."""

@@ -18,6 +18,7 @@ from google.protobuf.message_factory import GetMessageClass
 from msgspec.structs import replace
 
 from promontory.codec.port import Undecodable
+from promontory.eventlog.audit_file import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.games import registry
 from promontory.games.kernel import Rejected, Seat
@@ -27,7 +28,6 @@ from promontory.rules import arbiter, records
 from promontory.rules.conduct import Act, Enforce
 from promontory.rules.domain import CommitMeta, Decision, Happening, Match, Moment, Origin, Setup, begin, happenings
 from promontory.rules.draws import draws_of
-from promontory.rules.export import FORMAT, CommitLine, Footer, Header, encode_line
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.secrecy import Secrecy

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from promontory.client.retrying import SILENT_HEARTBEATS
 from promontory.codec.times import duration
+from promontory.eventlog.audit_file import audit_lines
 from promontory.games.kernel import Seat
-from promontory.rules import access, export
+from promontory.rules import access
 from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
 from promontory.rules.forking import Forking
@@ -24,6 +25,7 @@ from promontory.rules.resuming import Resume
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Referee
 from promontory.rules.watch import Hub, Quiet, Update
+from promontory.runtime.chunks import chunks
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
 
@@ -164,7 +166,7 @@ class RulesServicer:
         """Stream a closed match's audit file."""
         match_id = self._read.match_id(request)
         commits = await self._referee.whole_log(match_id)
-        for chunk in export.chunks(export.audit_lines(match_id, commits)):
+        for chunk in chunks(audit_lines(match_id, commits)):
             yield self._pb.ExportMatchResponse(chunk=chunk)
 
     async def ForkMatch(self, request: Any, context: Context) -> Any:

@@ -18,12 +18,13 @@ from msgspec.structs import replace
 from promontory.api.transcontinental.v1 import events_pb2
 from promontory.bots.pacific import play_at_random
 from promontory.codec.stored import canonical
+from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.port import GENESIS, Commit, StoredEvent, chain
 from promontory.games.transcontinental.commands import EndWork, Resign
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, audit_file, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
-from promontory.rules.export import audit_lines, chunks
+from promontory.runtime.chunks import chunks
 from tests.support.own_decks import digest, own_deck
 from tests.support.refereeing import HOUSE_FIRST, RELAY, Bench, ruleset
 from tests.support.transcontinental import seeded

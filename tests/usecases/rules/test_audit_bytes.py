@@ -15,11 +15,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from promontory.eventlog.audit_file import CommitLine
 from promontory.eventlog.port import Commit, StoredEvent
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
 from promontory.rules.conduct import Abort, Claim, Decline, Enforce
-from promontory.rules.export import CommitLine
 from tests.golden.record import DIRECTORY
 from tests.usecases.rules.test_audit import chained, file_of
 

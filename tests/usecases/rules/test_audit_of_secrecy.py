@@ -11,6 +11,7 @@ from google.protobuf.message_factory import GetMessageClass
 from msgspec.structs import replace
 
 from promontory.codec.registry import codec
+from promontory.eventlog.audit_file import CommitLine
 from promontory.eventlog.port import Commit
 from promontory.games import registry
 from promontory.games.fairness import BlindDraws
@@ -22,7 +23,6 @@ from promontory.games.transcontinental import events as transcontinental
 from promontory.games.transcontinental.decider import Transcontinental
 from promontory.rules import records
 from promontory.rules.domain import happenings
-from promontory.rules.export import CommitLine
 from promontory.rules.secrecy import Secrecy
 from tests.golden.record import DIRECTORY
 

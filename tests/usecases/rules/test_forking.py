@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.cli import main
+from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import bot_turn_name
 from promontory.eventlog.port import GENESIS, CommandIdReused, Commit, bucket_of, chain
 from promontory.games.registry import GAMES
@@ -18,7 +19,6 @@ from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
 from promontory.rules.conduct import LeaveCause, Leaver
 from promontory.rules.domain import CloseReason, Match, Origin, SeatKind, Setup
-from promontory.rules.export import audit_lines
 from promontory.rules.forking import ForkSeat, ForkWish
 from promontory.rules.validation import check_version
 from promontory.runtime.errors import Refusal
