@@ -55,7 +55,7 @@ class KeyRing:
 
         Raises `ValueError` for what no service would take: a name that is no player's id, or no life.
         """
-        if not PLAYER_ID.fits(player) or player.startswith("service:"):
+        if not PLAYER_ID.fits(player) or player.startswith(identity.SERVICE_PREFIX):
             raise ValueError(f"{player!r} is no player's id: it must be {PLAYER_ID.words}, and not begin with service:")
         if life <= timedelta(0):
             raise ValueError(f"a token must be good for some time, not for {life}")

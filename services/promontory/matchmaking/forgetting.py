@@ -14,7 +14,7 @@ from promontory.eventlog.port import EventLogUnavailable
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import PLAYER_ID
-from promontory.runtime.identity import Caller, Scope
+from promontory.runtime.identity import SERVICE_PREFIX, Caller, Scope
 from promontory.runtime.players import Directory, account_of
 
 log = structlog.get_logger()
@@ -103,7 +103,7 @@ class ForgetPlayers:
         """
         if PLAYER_ID.checked(player, "player_id") != caller.subject:
             caller.require(Scope.FORGET_PLAYER)
-        if player in self._house or player.startswith("service:"):
+        if player in self._house or player.startswith(SERVICE_PREFIX):
             raise malformed("player_id", "is no player's")
         found = await self._forgettings.find(player)
         if found is None or found.is_done:

@@ -18,10 +18,9 @@ from promontory.matchmaking.listing import (
     matches_of,
 )
 from promontory.matchmaking.ports import Lists, Rules
-from promontory.matchmaking.validation import MATCH_ID
 from promontory.runtime import pages
-from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.forms import PLAYER_ID
+from promontory.runtime.errors import malformed, match_not_found, match_open
+from promontory.runtime.forms import LOGGED_MATCH_ID, PLAYER_ID
 from promontory.runtime.identity import Caller, Scope
 
 DEFAULT_PAGE = 20
@@ -97,12 +96,11 @@ class MatchLists:
         Raises the refusals `MATCH_NOT_FOUND`, `MATCH_OPEN` and `PEER_UNAVAILABLE`.
         """
         caller.require(Scope.LIST_MATCH)
-        played = await self._rules.find_match(MATCH_ID.checked(match_id, "match_id"))
+        played = await self._rules.find_match(LOGGED_MATCH_ID.checked(match_id, "match_id"))
         if played is None:
-            raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match", metadata={"matchId": match_id})
+            raise match_not_found(match_id)
         if played.listed.ended is None:
-            text = "the match is still being played"
-            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
+            raise match_open(match_id)
         recorded = not played.is_fork and await self._lists.record(played.listed)
         await self._log.settle(bucket_of(match_id), list_name(match_id))
         return recorded

@@ -18,10 +18,10 @@ from promontory.matchmaking.table import (
     closed,
     require_open,
 )
-from promontory.matchmaking.validation import MATCH_ID, checked_player
+from promontory.matchmaking.validation import checked_player
 from promontory.runtime import clock
-from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.forms import REQUEST_ID
+from promontory.runtime.errors import Kind, Refusal, match_not_found, match_open
+from promontory.runtime.forms import LOGGED_MATCH_ID, REQUEST_ID
 from promontory.runtime.identity import Caller, Scope
 
 T = TypeVar("T")
@@ -60,17 +60,16 @@ class Rematches:
             return closed(found, CloseReason.DECLINED)
 
         intent = Intent(caller.subject, REQUEST_ID.checked(request_id, "request_id"), ("decline", match_id))
-        return await self._seating.change(table_of(MATCH_ID.checked(match_id, "match_id")), intent, decline)
+        return await self._seating.change(table_of(LOGGED_MATCH_ID.checked(match_id, "match_id")), intent, decline)
 
     async def _played(self, caller: Caller, match_id: str) -> Played:
-        played = await self._rules.find_match(MATCH_ID.checked(match_id, "match_id"))
+        played = await self._rules.find_match(LOGGED_MATCH_ID.checked(match_id, "match_id"))
         if played is None or played.is_fork:
-            raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "no such match", metadata={"matchId": match_id})
+            raise match_not_found(match_id)
         if caller.subject not in played.listed.keepers:
             raise _not_played(match_id)
         if played.listed.ended is None:
-            text = "the match is still being played"
-            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
+            raise match_open(match_id)
         return played
 
     def _table(self, played: Played, first: Guest) -> Table:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from promontory.games.fairness import MAX_ENTROPY_BYTES
 from promontory.matchmaking.domain import Entrant
 from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.forms import Form
 from promontory.runtime.identity import Caller
-
-MATCH_ID = Form(r"(?=.{1,64}\Z)[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+", "the id of a match, like tc-0a7-...")
-"""The id of any game's match, which names its bucket in the event log."""
 
 
 def checked_player(caller: Caller, entropy: bytes) -> Entrant:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promontory.games.kernel import Seat
 from promontory.rules.domain import Match, SeatSetup
-from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.errors import Kind, Refusal, match_open
 from promontory.runtime.identity import Caller, Scope
 
 
@@ -34,11 +34,11 @@ def require_seat(match: Match, seat: Seat, caller: Caller) -> None:
 def require_player(match: Match, seat: Seat, caller: Caller) -> None:
     """Raise the refusal that keeps `caller` from acting for `seat` as its player, if there is one, as `require_seat`.
 
-    It is also `SEAT_LEFT` if the player has left, so that the house plays on.
+    It is also `SEAT_LEFT` if the player has left.
     """
     _require_player(seat_of(match, seat), seat, caller)
     leaver = match.conduct.leaver(seat)
-    if leaver is not None and leaver.policy and not match.is_closed:
+    if leaver is not None and not match.is_closed:
         text = f"the player of seat {seat} has left the match"
         raise Refusal(Kind.FORBIDDEN_NOW, "SEAT_LEFT", text, metadata={"seat": seat, "cause": leaver.cause.value})
 
@@ -94,7 +94,7 @@ def require_audience(match: Match, seat: Seat | None, caller: Caller) -> None:
 def require_closed(match: Match) -> None:
     """Raise the refusal `MATCH_OPEN` unless all about the match may be told."""
     if not match.is_closed:
-        raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", "the match is still being played")
+        raise match_open(match.match_id)
 
 
 def require_house_played(match: Match, seat: Seat) -> None:

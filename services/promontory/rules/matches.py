@@ -20,7 +20,7 @@ from promontory.eventlog.port import (
 from promontory.rules.domain import Match, Step
 from promontory.rules.ledger import Draft, Ledger
 from promontory.runtime import clock, metrics
-from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.errors import match_not_found
 
 Listener = Callable[[Match, Step], None]
 """Told the match before a step, and the step."""
@@ -70,7 +70,7 @@ class Matches:
             self._folds.pop(match_id, None)  # the log went back behind the fold: what it says now is what counts
             match = await self._caught_up(match_id, None)
         if match is None:
-            raise not_found(match_id)
+            raise match_not_found(match_id)
         self._keep(match)
         return match
 
@@ -158,8 +158,3 @@ class Matches:
         self._folds.move_to_end(match.match_id)
         if len(self._folds) > self._cached:
             self._folds.popitem(last=False)
-
-
-def not_found(match_id: str) -> Refusal:
-    """Return the refusal `MATCH_NOT_FOUND`."""
-    return Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "there is no such match", metadata={"matchId": match_id})

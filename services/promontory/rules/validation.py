@@ -8,9 +8,8 @@ from promontory.games.fairness import MAX_ENTROPY_BYTES
 from promontory.games.registry import AnyGame, seat_counts
 from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.domain import MOST_REPEATED, SeatSetup, Setup
-from promontory.rules.matches import not_found
 from promontory.rules.ruleset import Ruleset
-from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.errors import Kind, Refusal, malformed, match_not_found
 from promontory.runtime.forms import MATCH_ID, PLAYER_ID, POOL_ID
 
 MAX_COMMANDS = 16
@@ -25,7 +24,7 @@ MIN_ABANDON_MS = 10 * SECOND_MS
 def check_match_id(ruleset: Ruleset, match_id: str) -> None:
     """Raise `BAD_REQUEST` for what no match id looks like, `MATCH_NOT_FOUND` for one that is not of this game."""
     if not ruleset.owns(MATCH_ID.checked(match_id, "match_id")):
-        raise not_found(match_id)
+        raise match_not_found(match_id)
 
 
 def check_command_count(count: int) -> None:

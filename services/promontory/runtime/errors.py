@@ -74,6 +74,17 @@ def malformed(field: str, problem: str) -> Refusal:
     )
 
 
+def match_not_found(match_id: str) -> Refusal:
+    """Return the refusal `MATCH_NOT_FOUND`."""
+    return Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "there is no such match", metadata={"matchId": match_id})
+
+
+def match_open(match_id: str) -> Refusal:
+    """Return the refusal `MATCH_OPEN` of what is told of closed matches, or done with them, only."""
+    text = "the match is still being played"
+    return Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
+
+
 def as_refusal(error: Exception) -> Refusal:
     """Return `error` as clients may see it; an unforeseen one becomes `INTERNAL` without its details."""
     match error:

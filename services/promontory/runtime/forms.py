@@ -28,6 +28,9 @@ class Form(msgspec.Struct, frozen=True):
 
 REQUEST_ID = Form(r"[\x20-\x7e]{1,128}", "1 to 128 printable ASCII characters")
 MATCH_ID = Form(r"[a-z0-9_-]{1,64}", "1 to 64 of a-z, 0-9, _, -")
+LOGGED_MATCH_ID = Form(r"(?=.{1,64}\Z)[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+", "the id of a match, like tc-0a7-...")
+"""What the id of any game's match must be where its bucket in the event log is read off it."""
+
 PLAYER_ID = Form(r"[a-z0-9_.:-]{1,64}", "1 to 64 of a-z, 0-9, _, -, ., :")
 
 SUBJECT = Form(r"[\x21-\x7e]{1,255}", "1 to 255 printable ASCII characters without spaces")

@@ -27,6 +27,8 @@ from promontory.runtime.forms import PLAYER_ID, Form
 AUDIENCE = "promontory"
 PLAYERS = "promontory"
 SERVICES = "promontory-services"
+SERVICE_PREFIX = "service:"
+"""What services' subjects begin with, and no player's id."""
 MAX_TOKEN_CHARACTERS = 8192
 SERVICE_TOKEN_LIFE = timedelta(minutes=10)
 
@@ -221,7 +223,7 @@ class Verifier:
 def _caller_of(claims: dict[str, Any], issuer: str, form: Form) -> Caller:
     service = issuer == SERVICES
     subject, scope = claims["sub"], claims.get("scope", "")
-    if not isinstance(scope, str) or subject.startswith("service:") is not service:
+    if not isinstance(scope, str) or subject.startswith(SERVICE_PREFIX) is not service:
         raise _invalid("subject or scope of another issuer")
     if not form.fits(subject):
         raise _invalid(f"its subject must be {form.words}")
@@ -255,7 +257,7 @@ class ServiceIdentity:
     """A service's own identity: mints its short-lived tokens as they are needed."""
 
     def __init__(self, key: SigningKey, name: str, scopes: frozenset[str]) -> None:
-        self._key, self._subject, self._scopes = key, f"service:{name}", scopes
+        self._key, self._subject, self._scopes = key, f"{SERVICE_PREFIX}{name}", scopes
         self._token, self._renew_at = "", 0.0
 
     def token(self) -> str:

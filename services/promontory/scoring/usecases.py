@@ -9,15 +9,12 @@ import msgspec
 from promontory.eventlog.obligations import tally_name
 from promontory.eventlog.port import EventLog, StreamStatus, bucket_of
 from promontory.runtime import metrics
-from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.forms import PLAYER_ID, POOL_ID, REQUEST_ID, Form
+from promontory.runtime.errors import match_not_found, match_open
+from promontory.runtime.forms import LOGGED_MATCH_ID, PLAYER_ID, POOL_ID, REQUEST_ID
 from promontory.scoring.domain import Change, ClosedMatch, PlayerForgotten, Rating, RatingStep, Standing
 from promontory.scoring.ladders import Ladders
 from promontory.scoring.pages import Page, cursor, page
 from promontory.scoring.records import closed_match, is_match
-
-MATCH_ID = Form(r"(?=.{1,64}\Z)[a-z0-9]+-[0-9a-f]{3}-[a-z0-9_-]+", "the id of a match, like tc-0a7-...")
-"""The id of any game's match, which names the bucket that its obligations are in."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -38,7 +35,7 @@ class TallyMatch:
 
         Raises the refusals `MATCH_NOT_FOUND` and `MATCH_OPEN`, and `LogCorrupt` if a log does not verify.
         """
-        match = await self._closed(MATCH_ID.checked(match_id, "match_id"))
+        match = await self._closed(LOGGED_MATCH_ID.checked(match_id, "match_id"))
         tallied = await self._tally(match)
         await self._log.settle(bucket_of(match_id), tally_name(match_id))
         return tallied
@@ -46,12 +43,10 @@ class TallyMatch:
     async def _closed(self, match_id: str) -> ClosedMatch:
         commits = await self._log.read(match_id)
         if not is_match(commits):
-            text = "there is no such match"
-            raise Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", text, metadata={"matchId": match_id})
+            raise match_not_found(match_id)
         head = await self._log.head(match_id)
         if head is None or head.status is StreamStatus.OPEN or head.position != commits[-1].position:
-            text = "the match is still being played"
-            raise Refusal(Kind.FORBIDDEN_NOW, "MATCH_OPEN", text, metadata={"matchId": match_id})
+            raise match_open(match_id)
         return closed_match(match_id, commits)
 
     async def _tally(self, match: ClosedMatch) -> Tallied:
