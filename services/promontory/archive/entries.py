@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
 from google.protobuf.message import DecodeError
 
 from promontory.api.match.v1.events_pb2 import MatchCreated
 from promontory.archive.port import Entry
 from promontory.archive.segment import Segment
-from promontory.eventlog.port import Commit, LogCorrupt
-
-
-class _Meta(msgspec.Struct):
-    """What of a commit's note counts here."""
-
-    recorded_at_ms: int
+from promontory.eventlog.notes import recorded_at_ms
+from promontory.eventlog.port import LogCorrupt
 
 
 def entry_of(segment: Segment) -> Entry:
@@ -29,11 +23,3 @@ def entry_of(segment: Segment) -> Entry:
         players=tuple(seat.player_id for seat in created.setup.seats),
         ended_at_ms=recorded_at_ms(segment.match_id, segment.commits[-1]),
     )
-
-
-def recorded_at_ms(match_id: str, commit: Commit) -> int:
-    """Return when `commit` of `match_id` was made, in ms since the epoch; raise `LogCorrupt` if it does not say so."""
-    try:
-        return msgspec.json.decode(commit.meta, type=_Meta).recorded_at_ms
-    except msgspec.MsgspecError as error:
-        raise LogCorrupt(match_id, commit.version, f"its meta: {error}") from error

@@ -9,12 +9,13 @@ from itertools import islice
 
 import msgspec
 
-from promontory.archive.entries import entry_of, recorded_at_ms
+from promontory.archive.entries import entry_of
 from promontory.archive.opening import open_archive
 from promontory.archive.port import Archive, Listed
 from promontory.archive.redis_index import RedisArchiveIndex
 from promontory.archive.segment import Segment, unpack
 from promontory.archive.walking import walk
+from promontory.eventlog.notes import recorded_at_ms
 from promontory.eventlog.obligations import archive_name
 from promontory.eventlog.port import LogCorrupt, bucket_of
 from promontory.eventlog.redis_server import check_policy, connect

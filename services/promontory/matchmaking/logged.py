@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from google.protobuf.message import DecodeError
+from msgspec.structs import replace
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
+from promontory.eventlog.notes import recorded_at_ms
 from promontory.eventlog.port import Commit, LogCorrupt
 from promontory.matchmaking.listing import Listed
 from promontory.matchmaking.rules_client import ended
 
 _CREATED = MatchCreated.DESCRIPTOR.full_name
 _CLOSED = MatchClosed.DESCRIPTOR.full_name
-
-
-class _Note(msgspec.Struct, frozen=True):
-    """What of the note that the rules service makes on each commit counts here."""
-
-    recorded_at_ms: int
 
 
 def match_in(match_id: str, commits: Sequence[Commit]) -> Listed | None:
@@ -31,7 +26,7 @@ def match_in(match_id: str, commits: Sequence[Commit]) -> Listed | None:
         return None
     try:
         return _match_in(match_id, commits)
-    except (DecodeError, msgspec.MsgspecError) as error:
+    except DecodeError as error:
         raise LogCorrupt(match_id, commits[-1].version, f"no log of a match: {error}") from error
 
 
@@ -45,7 +40,7 @@ def _match_in(match_id: str, commits: Sequence[Commit]) -> Listed | None:
         game=created.game,
         players=tuple(seat.player_id for seat in setup.seats),
         policies=tuple(seat.bot_policy for seat in setup.seats),
-        created_ms=_time_of(commits[0]),
+        created_ms=recorded_at_ms(match_id, commits[0]),
         pool=setup.pool,
         rated=setup.rated,
         stand_in=setup.stand_in_policy,
@@ -54,8 +49,4 @@ def _match_in(match_id: str, commits: Sequence[Commit]) -> Listed | None:
     if last.events[-1].type != _CLOSED:
         return match
     outcome = MatchClosed.FromString(last.events[-1].payload).outcome
-    return msgspec.structs.replace(match, ended=ended(outcome, _time_of(last)))
-
-
-def _time_of(commit: Commit) -> int:
-    return msgspec.json.decode(commit.meta, type=_Note).recorded_at_ms
+    return replace(match, ended=ended(outcome, recorded_at_ms(match_id, last)))
