@@ -11,7 +11,7 @@ import msgspec
 
 from promontory.client.asynchronous import AsyncClient
 from promontory.eventlog.redis_server import connect
-from promontory.games.registry import GAMES, entry_by_code
+from promontory.games.registry import GAMES, entry_of_match
 from promontory.local.platform import Platform
 from promontory.local.rebuild import rebuild
 from promontory.rules.audit import audit, shipped_rulesets
@@ -78,7 +78,7 @@ async def faults(platform: Platform, journal: Journal, *, pools: Sequence[str]) 
 
 def game_of(match_id: str) -> str:
     """Return the name of the game that `match_id` is a match of."""
-    return entry_by_code(match_id.partition("-")[0]).name
+    return entry_of_match(match_id).name
 
 
 async def _seats(arbiter: AsyncClient, match_id: str) -> int:

@@ -13,7 +13,7 @@ from promontory.archive.segment import Segment, pack, unpack
 from promontory.eventlog.obligations import archive_name, list_name, tally_name
 from promontory.eventlog.port import ArchiveUnavailable, LogCorrupt, StreamStatus, bucket_of
 from promontory.eventlog.pruning import PrunableLog, Pruning, Surrender
-from promontory.games.registry import UnknownGameError, entry_by_code
+from promontory.games.registry import UnknownGameError, entry_of_match
 from promontory.runtime import clock, metrics
 
 log = structlog.get_logger()
@@ -133,7 +133,7 @@ class Archiver:
 
 def _game_of(match_id: str) -> str:
     try:
-        return entry_by_code(match_id.partition("-")[0]).name
+        return entry_of_match(match_id).name
     except UnknownGameError:
         return "unknown"
 

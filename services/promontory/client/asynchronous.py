@@ -28,7 +28,6 @@ from promontory.client.retrying import Timing
 from promontory.client.seats import GameRemote, Seat, Spectator, new_request_id
 from promontory.client.tables import USUAL, Lobby, Table, TableOptions, readiness_number
 from promontory.client.tickets import CANCEL_SECONDS, MATCHMAKING, Pool, Ticket, pool_of
-from promontory.client.watching import game_of
 from promontory.games import registry
 
 ENTROPY_BYTES = 32
@@ -179,7 +178,7 @@ class AsyncClient:
 
         With `after` it yields what follows that version. See `Spectator.updates`.
         """
-        return self._watched(game_of(match_id), match_id, seat).updates(after)
+        return self._watched(registry.entry_of_match(match_id).name, match_id, seat).updates(after)
 
     def match_events(self, game: str, match_id: str, *, seat: int | None = None) -> AsyncGenerator[Commit]:
         """Yield the commits of a match so far, as `seat` or a spectator may see them; in full once it is over."""
@@ -190,7 +189,7 @@ class AsyncClient:
 
         Raises `FailedPrecondition` while the match is open, `NotFound` if there is none.
         """
-        watched = self.spectate(game_of(match_id), match_id)
+        watched = self.spectate(registry.entry_of_match(match_id).name, match_id)
         return Replay(read(await watched.export()), await watched.rules())
 
     async def fork(self, match_id: str, version: int, *, seats: Policies = (), request_id: str | None = None) -> Fork:
@@ -204,7 +203,7 @@ class AsyncClient:
             InvalidArgument: the match has no such version, or not so many seats, or there is no such policy.
             NotFound: there is no such match.
         """
-        game = GameRemote(self._connection, registry.entry(game_of(match_id)))
+        game = GameRemote(self._connection, registry.entry_of_match(match_id))
         return await forks.fork(game, match_id, version, seats=seats, request_id=request_id or new_request_id())
 
     async def export_match(self, game: str, match_id: str) -> bytes:

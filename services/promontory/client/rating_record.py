@@ -12,7 +12,7 @@ from promontory.client.endpoints import EndpointError
 from promontory.client.errors import PromontoryError
 from promontory.client.matches import MatchSummary
 from promontory.client.ratings import RatingChange
-from promontory.client.watching import game_of
+from promontory.games.registry import entry_of_match
 
 FORMAT = "promontory-ratings/1"
 SUFFIX = ".ratings.json"
@@ -42,7 +42,7 @@ class Fetched(msgspec.Struct, frozen=True):
 async def fetch(access: Access, match_id: str) -> Fetched:
     """Return a finished match. Raises `FailedPrecondition` while it is open, `NotFound` if there is none."""
     async with access.client() as client:
-        watched = client.spectate(game_of(match_id), match_id)
+        watched = client.spectate(entry_of_match(match_id).name, match_id)
         raw = await watched.export()
         match = (await watched.look()).match
         return Fetched(raw, await watched.data(), await _ratings(client, match))
@@ -71,7 +71,7 @@ async def keep(access: Access, match_id: str, file: Path) -> Path | None:
     """
     try:
         async with access.client() as client:
-            match = (await client.spectate(game_of(match_id), match_id).look()).match
+            match = (await client.spectate(entry_of_match(match_id).name, match_id).look()).match
             record = await _ratings(client, match)
     except (EndpointError, PromontoryError) as error:
         if access.tell is not None:

@@ -7,13 +7,14 @@ from contextlib import aclosing
 from datetime import timedelta
 
 from promontory.client.access import Access
+from promontory.client.asynchronous import AsyncClient
 from promontory.client.conduct import SeatClock
 from promontory.client.matches import MatchSeat, MatchSummary, SeatKind, Update
 from promontory.client.ratings import LeaderboardEntry
-from promontory.client.watching import game_of
+from promontory.client.seats import Spectator
 from promontory.client.wording import shown
 from promontory.games.drawing import draw
-from promontory.games.registry import AnyGame
+from promontory.games.registry import AnyGame, GameEntry, entry_of_match
 from promontory.games.text import counted, listed, seats_in_words, words
 
 
@@ -26,7 +27,7 @@ async def leaderboard(access: Access, pool: str) -> list[LeaderboardEntry]:
 async def export(access: Access, match_id: str) -> bytes:
     """Return the audit file of a match. Raises `FailedPrecondition` while it is open, `NotFound` if there is none."""
     async with access.client() as client:
-        return await client.export_match(game_of(match_id), match_id)
+        return await client.export_match(entry_of_match(match_id).name, match_id)
 
 
 async def look(access: Access, match_id: str, *, seat: int | None, version: int | None) -> tuple[Update, AnyGame]:
@@ -34,9 +35,9 @@ async def look(access: Access, match_id: str, *, seat: int | None, version: int 
 
     Raises `PermissionDenied` for a seat of somebody else, `NotFound` if there is no such match.
     """
-    game = game_of(match_id)
+    game = entry_of_match(match_id)
     async with access.client() as client:
-        watched = client.spectate(game, match_id) if seat is None else client.seat(game, match_id, seat)
+        watched = _watched(client, game, match_id, seat)
         return await watched.look(version), await watched.rules()
 
 
@@ -45,13 +46,17 @@ async def watch(access: Access, match_id: str, tell: Callable[[Update, AnyGame],
 
     Raises what `look` does.
     """
-    game = game_of(match_id)
+    game = entry_of_match(match_id)
     async with access.client() as client:
-        watched = client.spectate(game, match_id) if seat is None else client.seat(game, match_id, seat)
+        watched = _watched(client, game, match_id, seat)
         rules = await watched.rules()
         async with aclosing(watched.updates()) as updates:
             async for update in updates:
                 tell(update, rules)
+
+
+def _watched(client: AsyncClient, game: GameEntry, match_id: str, seat: int | None) -> Spectator:
+    return client.spectate(game.name, match_id) if seat is None else client.seat(game.name, match_id, seat)
 
 
 def leaderboard_text(pool: str, entries: Sequence[LeaderboardEntry]) -> str:

@@ -17,15 +17,9 @@ from promontory.client.errors import Internal, InvalidArgument
 from promontory.client.matches import Update
 from promontory.client.retrying import Patience
 from promontory.codec.times import time_of
-from promontory.games.registry import entry_by_code
 
 if TYPE_CHECKING:
     from promontory.client.seats import GameRemote
-
-
-def game_of(match_id: str) -> str:
-    """Return the game of a match. Raises `UnknownGameError` if the id is of no game."""
-    return entry_by_code(match_id.partition("-")[0]).name
 
 
 class Absence(msgspec.Struct, frozen=True):

@@ -99,6 +99,11 @@ def entry_by_code(code: str) -> GameEntry:
     return _only(code, {game.code: game for game in GAMES})
 
 
+def entry_of_match(match_id: str) -> GameEntry:
+    """Return the entry of the game that a match is of, by its id: `tc-0a7-...`. Raises `UnknownGameError`."""
+    return entry_by_code(match_id.partition("-")[0])
+
+
 def game(name: str, data: bytes | None = None, *, rules_version: str | None = None) -> AnyGame:
     """Return the game called `name`, ready to play; see `GameEntry.load`.
 

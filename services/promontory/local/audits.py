@@ -17,7 +17,7 @@ from promontory.client.errors import PromontoryError
 from promontory.client.rating_record import RatingRecord
 from promontory.client.ratings import RatingChange
 from promontory.eventlog.audit_file import Header
-from promontory.games.registry import entry_by_code
+from promontory.games.registry import entry_of_match
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
 from promontory.rules.ruleset import Ruleset
 from promontory.scoring.domain import Rating, rate
@@ -76,7 +76,7 @@ async def audit_match(access: Access, match_id: str, data: Data) -> Finding:
 
     A match that cannot be fetched is left undecided. Raises `EndpointError` if nothing says where the platform is.
     """
-    game = entry_by_code(match_id.partition("-")[0]).name
+    game = entry_of_match(match_id).name
     try:
         fetched = await rating_record.fetch(access, match_id)
     except PromontoryError as error:

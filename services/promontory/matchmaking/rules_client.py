@@ -8,7 +8,7 @@ from promontory.api.match.v1 import match_pb2
 from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
 from promontory.codec.times import ms_of
-from promontory.games.registry import UnknownGameError, entry_by_code
+from promontory.games.registry import UnknownGameError, entry_of_match
 from promontory.matchmaking.domain import Made, Place, Proposal
 from promontory.matchmaking.listing import Ended, Listed
 from promontory.matchmaking.ports import CreationRefused, Played
@@ -46,7 +46,7 @@ class RulesClient:
     async def find_match(self, match_id: str) -> Played | None:
         """Return a match as it now is, or None if there is none; see `Rules.find_match`."""
         try:
-            game = entry_by_code(match_id.partition("-")[0]).name
+            game = entry_of_match(match_id).name
         except UnknownGameError:
             return None
         peer, request = self._peer(game), codec(game).messages.GetMatchRequest(match_id=match_id)

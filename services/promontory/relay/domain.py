@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from promontory.eventlog.port import Claimed
-from promontory.games.registry import UnknownGameError, entry_by_code
+from promontory.games.registry import UnknownGameError, entry_of_match
 from promontory.runtime.broker import ARCHIVE, ARCHIVE_MATCH, BOTS, LIST_MATCH, PLAY_BOT_TURN, TALLIES, TALLY_MATCH
 
 
@@ -115,7 +115,7 @@ def task_of(obligation: BotTurn | TallyDue | ListDue | ArchiveDue, claimed: Clai
 
 def _game_of(match_id: str) -> str | None:
     try:
-        return entry_by_code(match_id.partition("-")[0]).name
+        return entry_of_match(match_id).name
     except UnknownGameError:
         return None
 
