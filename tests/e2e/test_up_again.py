@@ -88,7 +88,7 @@ async def test_what_was_played_is_still_there_when_up_is_started_again(tmp_path:
             assert await remembered(as_before, finished.match_id) == before
             assert [entry.match_id async for entry in as_before.matches()] == [finished.match_id]
             with pytest.raises(PermissionDenied):
-                await as_before.seat(GAME, finished.match_id, 1 - _seat(before)).look()
+                await as_before.seat(GAME, finished.match_id, 1 - _seat(before)).resign()
 
     (directory / "match.jsonl").write_bytes(before.export)
     assert audit_file(directory / "match.jsonl").ok

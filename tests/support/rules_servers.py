@@ -23,7 +23,7 @@ from promontory.rules.records import setup_message
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
-from promontory.runtime.identity import SERVICE_SCOPES
+from promontory.runtime.identity import SERVICE_SCOPES, Scope
 from promontory.runtime.server import Service, cancel
 from promontory.runtime.settings import RulesSettings
 from tests.support.refereeing import GAME, ruleset
@@ -145,5 +145,5 @@ def as_player(keys: Keys, name: str, *scopes: str) -> Metadata:
 
 
 def as_platform(keys: Keys) -> Metadata:
-    """Return the identity of a service with all scopes."""
-    return keys.as_service(*SERVICE_SCOPES)
+    """Return the identity of a service with all scopes but the one to act for players who are forgotten."""
+    return keys.as_service(*(SERVICE_SCOPES - {Scope.FORGET_PLAYER}))
