@@ -197,3 +197,13 @@ async def test_a_table_that_is_over_expires_after_the_retention(store: Store, re
     after = [await client.pttl(key) for key in keys]
     assert max(before) < 0
     assert max(after) <= RETENTION_SECONDS * 1000
+
+
+async def test_a_table_is_starting_for_its_players_until_the_match_is_there(tables: Tables) -> None:
+    """[players ForgetPlayer] Whoever is forgotten meanwhile is let out of the match that comes."""
+    await open_table(tables)
+    before = await tables.starting("ann")
+    started = (await start(tables)).proposal()
+    during = [await tables.starting(player) for player in ("ann", "bob", "cem")]
+    assert await tables.start(started, made())
+    assert (before, during, await tables.starting("ann")) == ([], [["tb-ann"], ["tb-ann"], []], [])

@@ -23,6 +23,7 @@ class Played(msgspec.Struct, frozen=True):
     places: Sequence[int]
     pool: str = POOL
     rated: bool = True
+    created_at_ms: int = CLOSED_AT_MS
     closed_at_ms: int = CLOSED_AT_MS
 
     @property
@@ -41,7 +42,7 @@ async def write_open(log: EventLog, match: Played) -> None:
     seats = [SeatSetup(player_id=player) for player in match.players]
     setup = MatchSetup(seats=seats, pool=match.pool, rated=match.rated)
     created = MatchCreated(match_id=match.match_id, game="transcontinental", setup=setup)
-    await log.append(match.match_id, _commit("create", created), expected=START)
+    await log.append(match.match_id, _commit("create", created, match.created_at_ms), expected=START)
 
 
 async def write_closed(log: EventLog, match: Played) -> str:
@@ -59,6 +60,6 @@ async def write_closed(log: EventLog, match: Played) -> str:
     return match.match_id
 
 
-def _commit(command_id: str, message: MatchCreated | MatchClosed, at_ms: int = CLOSED_AT_MS) -> Proposed:
+def _commit(command_id: str, message: MatchCreated | MatchClosed, at_ms: int) -> Proposed:
     event = StoredEvent(message.DESCRIPTOR.full_name, message.SerializeToString())
     return Proposed((event,), command_id, "fingerprint", meta=b'{"recorded_at_ms":%d}' % at_ms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+import structlog
 from msgspec.structs import replace
 
 from promontory.matchmaking.domain import TicketState
@@ -16,16 +17,25 @@ from promontory.matchmaking.table import CloseReason, Table, TableState, closed,
 from promontory.runtime import clock
 from promontory.runtime.errors import Refusal
 
+log = structlog.get_logger()
+
 MOST_MATCHES = 1000
 """How many matches a player's lists hold."""
+STARTING = "MATCH_STARTING"
+"""The problem of a player whose match is just being created: it can be resigned only once it is there."""
+
 _GONE = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
+_AWAY = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
 
 class Resigning(Protocol):
     """The rules services, which let players out of matches."""
 
-    async def resign(self, match: Listed, player: str) -> bool:
-        """Resign `match` for `player`; return False if that is over already. Raises `PEER_UNAVAILABLE`."""
+    async def resign(self, match: Listed, player: str, *, request_id: str) -> bool:
+        """Resign `match` for `player`; return False if that is over already. Raises `PEER_UNAVAILABLE`.
+
+        Its metadata has the `code` that the rules service answered with.
+        """
 
 
 class Scoring(Protocol):
@@ -36,7 +46,7 @@ class Scoring(Protocol):
     ) -> Sequence[str]:
         """Take `player` from the leaderboards of `pools` and `pending`, and return from which; once a `request_id`.
 
-        In the pools in `pending` old matches of the player are tallied sooner or later. Raises `PEER_UNAVAILABLE`.
+        In the pools in `pending` old matches of the player may be tallied still. Raises `PEER_UNAVAILABLE`.
         """
 
 
@@ -47,10 +57,12 @@ class CancelTickets:
         self._tickets = tickets
 
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
-        """Cancel the player's tickets; those that have just been paired lead to a match, which is resigned later."""
+        """Cancel the player's tickets; those that have just been paired lead to a match, which is waited for."""
         found = [await self._tickets.cancel(ticket) for ticket in await self._tickets.of_player(forgetting.player)]
         cancelled = sum(each is not None and each.state is TicketState.CANCELLED for each in found)
-        return replace(forgetting, tickets=forgetting.tickets + cancelled)
+        is_paired = any(each is not None and not each.is_over for each in found)
+        problem = STARTING if is_paired else ""
+        return replace(forgetting, tickets=forgetting.tickets + cancelled, problem=problem)
 
 
 class LeaveTables:
@@ -60,11 +72,12 @@ class LeaveTables:
         self._tables, self._seating = tables, seating
 
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
-        """Leave the open tables."""
+        """Leave the open tables; those that are starting lead to a match, which is waited for."""
         left = 0
         for table in await self._tables.of_player(forgetting.player):
             left += await self._leave(table.id, forgetting.player)
-        return replace(forgetting, tables=forgetting.tables + left)
+        problem = STARTING if await self._tables.starting(forgetting.player) else ""
+        return replace(forgetting, tables=forgetting.tables + left, problem=problem)
 
     async def _leave(self, table: str, player: str) -> bool:
         """Return whether `player` left now."""
@@ -91,14 +104,18 @@ class ResignMatches:
         self._lists, self._rules = lists, rules
 
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
-        """Resign what is open; a match that ends by that is tallied for the others."""
+        """Resign all that is open and can be; a match that ends by that is tallied for the others."""
+        request_id, away = f"forget-{forgetting.requested_ms}", set[str]()
         for match in await listed_of(self._lists, forgetting.player):
-            if match.ended or match.match_id in forgetting.resigned:
+            if match.ended or match.match_id in forgetting.resigned or match.game in away:
                 continue
-            if await self._rules.resign(match, forgetting.player):
-                pools = {*forgetting.pending, *((match.pool,) if match.rated and match.pool else ())}
-                resigned = (*forgetting.resigned, match.match_id)
-                forgetting = replace(forgetting, resigned=resigned, pending=tuple(sorted(pools)))
+            try:
+                if await self._rules.resign(match, forgetting.player, request_id=request_id):
+                    forgetting = replace(forgetting, resigned=(*forgetting.resigned, match.match_id))
+            except Refusal as refusal:
+                log.warning("match_not_resigned", match_id=match.match_id, reason=refusal.metadata.get("reason"))
+                forgetting = replace(forgetting, problem=refusal.reason)
+                away |= {match.game} if refusal.metadata.get("code") in _AWAY else set()
         return forgetting
 
 
@@ -109,11 +126,15 @@ class DropRatings:
         self._lists, self._scoring, self._pools = lists, scoring, pools
 
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
-        """Have the player forgotten by scoring, at the end also where old matches will be tallied still."""
-        rated = [match.pool for match in await listed_of(self._lists, forgetting.player) if match.rated and match.pool]
+        """Have the player forgotten by scoring, at the end also where old matches may be tallied still.
+
+        Whether one was tallied is not asked: it may be open for long after the player has left it.
+        """
+        rated = {match.pool for match in await listed_of(self._lists, forgetting.player) if match.rated and match.pool}
+        forgetting = replace(forgetting, pending=tuple(sorted({*forgetting.pending, *rated})))
         taken = await self._scoring.forget(
             forgetting.player,
-            tuple(dict.fromkeys((*self._pools, *rated, *forgetting.pools))),
+            tuple(dict.fromkeys((*self._pools, *forgetting.pending, *forgetting.pools))),
             request_id=f"{forgetting.requested_ms}{' at last' if is_last else ''}",
             pending=forgetting.pending if is_last else (),
         )

@@ -32,8 +32,8 @@ class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
     """How far the forgetting of a player is; times in ms since the epoch, 0 for what has not come yet.
 
     `account` stands for the subject of the tokens that are revoked, `resigned` are matches. `pools` are those whose
-    leaderboards the player was taken from, `pending` those in which matches that were resigned are tallied sooner or
-    later. `problem` is the reason for which the last attempt failed.
+    leaderboards the player was taken from, `pending` those in which matches of the player may be tallied still.
+    `problem` is the reason for which the last attempt failed.
     """
 
     player: str
@@ -73,8 +73,9 @@ class Farewell(Protocol):
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
         """Do it, as far as it is not done, and return the forgetting with what came of it.
 
-        Raises a `Refusal` or `EventLogUnavailable` if it cannot be done now. It is done again when old tokens are of no
-        use any more for sure, with `is_last`.
+        Raises a `Refusal` or `EventLogUnavailable` if it cannot be done now; whatever else can be done, but for a part
+        of it, is returned with a `problem`. It is done again when old tokens are of no use any more for sure, with
+        `is_last` once all before it are done for good.
         """
 
 
@@ -148,20 +149,27 @@ class ForgetPlayers:
         return forgetting
 
     async def _parted(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
-        """Return `forgetting` after all farewells, up to the first that cannot be done now."""
+        """Return `forgetting` after all farewells that can be done now, and after the last one if all others were."""
         forgetting = replace(forgetting, problem="")
-        for farewell in self._farewells:
-            try:
-                forgetting = await farewell(forgetting, is_last=is_last)
-            except Refusal as refusal:
-                return self._stuck(forgetting, refusal.reason)
-            except EventLogUnavailable:
-                return self._stuck(forgetting, "EVENT_LOG_UNAVAILABLE")
+        *partings, last = self._farewells
+        for farewell in partings:
+            forgetting = await _taken(farewell, forgetting, is_last=is_last and not forgetting.problem)
+        if not forgetting.problem:
+            forgetting = await _taken(last, forgetting, is_last=is_last)
+        if forgetting.problem:
+            log.warning("forgetting_stuck", reason=forgetting.problem)
         return forgetting
 
-    def _stuck(self, forgetting: Forgetting, problem: str) -> Forgetting:
-        log.warning("forgetting_stuck", reason=problem)
-        return replace(forgetting, problem=problem)
+
+async def _taken(farewell: Farewell, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
+    """Return `forgetting` after `farewell`, with the first problem that there was."""
+    try:
+        taken = await farewell(forgetting, is_last=is_last)
+    except Refusal as refusal:
+        taken = replace(forgetting, problem=refusal.reason)
+    except EventLogUnavailable:
+        taken = replace(forgetting, problem="EVENT_LOG_UNAVAILABLE")
+    return replace(taken, problem=forgetting.problem or taken.problem)
 
 
 class MemoryForgettings:

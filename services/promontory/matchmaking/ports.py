@@ -151,6 +151,9 @@ class Tables(Protocol):
         The newest first.
         """
 
+    async def starting(self, player: str) -> Sequence[str]:
+        """Return the tables whose match is being created, with the player in it."""
+
     async def expired(self, *, limit: int) -> Sequence[str]:
         """Return up to `limit` open tables whose time is up."""
 

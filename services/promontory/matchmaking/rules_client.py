@@ -59,10 +59,10 @@ class RulesClient:
             raise
         return played(response.match)
 
-    async def resign(self, match: Listed, player: str) -> bool:
+    async def resign(self, match: Listed, player: str, *, request_id: str) -> bool:
         """Resign `match` for `player`; see `Resigning.resign`."""
         peer, seat = self._peer(match.game), match.players.index(player)
-        request = codec(match.game).messages.ResignRequest(match_id=match.match_id, seat=seat, request_id="forget")
+        request = codec(match.game).messages.ResignRequest(match_id=match.match_id, seat=seat, request_id=request_id)
         try:
             with peer_errors(f"rules.{match.game}"):
                 await self._stubs[match.game].Resign(request, **peer.call())

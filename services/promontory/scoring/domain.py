@@ -58,6 +58,7 @@ class ClosedMatch(msgspec.Struct, frozen=True):
     pool: str
     rated: bool
     finishes: tuple[Finish, ...]
+    create_time_ms: int
     close_time_ms: int
     fingerprint: str
 
@@ -77,19 +78,25 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What a match changed, in the order of seats."""
+    """What a match changed, in the order of seats; `create_time_ms` is 0 in records of before that was noted."""
 
     match_id: str
     game: str
     pool: str
     changes: tuple[Change, ...]
+    create_time_ms: int
     close_time_ms: int
+
+    @property
+    def begun_ms(self) -> int:
+        """When the match was created, or closed where an old record does not tell."""
+        return self.create_time_ms or self.close_time_ms
 
 
 class PlayerForgotten(msgspec.Struct, frozen=True):
     """A player was taken from a pool's leaderboard.
 
-    Matches that were closed by `forget_time_ms` count no longer for the player, whenever they are tallied.
+    Matches that were created by `forget_time_ms` count no longer for the player, whenever they end and are tallied.
     """
 
     player_id: str
@@ -103,6 +110,7 @@ class RatingStep(msgspec.Struct, frozen=True):
     version: int
     match_id: str
     change: Change
+    create_time_ms: int
     close_time_ms: int
 
 
@@ -142,7 +150,7 @@ class PoolRatings:
     def _count(self, tally: Tally) -> None:
         self._tallies[tally.match_id] = tally
         for change in tally.changes:
-            step = RatingStep(self.version, tally.match_id, change, tally.close_time_ms)
+            step = RatingStep(self.version, tally.match_id, change, tally.begun_ms, tally.close_time_ms)
             self._histories.setdefault(change.finish.player_id, []).append(step)
 
     def tally_of(self, match_id: str) -> Tally | None:
@@ -154,15 +162,15 @@ class PoolRatings:
         steps = self.history(player_id, version=self.version)
         return steps[-1].change.after if steps else NEW_RATING
 
-    def rating_before(self, player_id: str, close_time_ms: int) -> Rating:
-        """Return the rating with which the player enters the tally of a match that was closed at `close_time_ms`.
+    def rating_before(self, player_id: str, create_time_ms: int) -> Rating:
+        """Return the rating with which the player enters the tally of a match that was created at `create_time_ms`.
 
         A match from before the player was forgotten goes on from the rating of then, for the sake of the others in it.
         """
         forgotten_ms = self._forgotten.get(player_id)
-        if forgotten_ms is None or close_time_ms > forgotten_ms:
+        if forgotten_ms is None or create_time_ms > forgotten_ms:
             return self.rating(player_id)
-        then = [step for step in self._histories.get(player_id, []) if step.close_time_ms <= forgotten_ms]
+        then = [step for step in self._histories.get(player_id, []) if step.create_time_ms <= forgotten_ms]
         return then[-1].change.after if then else NEW_RATING
 
     def history(self, player_id: str, *, version: int) -> Sequence[RatingStep]:
@@ -170,7 +178,7 @@ class PoolRatings:
         steps = self._histories.get(player_id, [])
         steps = steps[: bisect_right(steps, version, key=attrgetter("version"))]
         forgotten_ms = self._forgotten.get(player_id)
-        return steps if forgotten_ms is None else [step for step in steps if step.close_time_ms > forgotten_ms]
+        return steps if forgotten_ms is None else [step for step in steps if step.create_time_ms > forgotten_ms]
 
     def standings(self, *, version: int) -> Sequence[Standing]:
         """Return the players as of `version`, by assured points, the best first; equal ones by their id.
@@ -199,10 +207,12 @@ def tally(match: ClosedMatch, ratings: PoolRatings) -> Tally:
 
     Openskill's Bradley-Terry model with partial pairing, each seat a team of one, places shared by ties.
     """
-    before = [ratings.rating_before(finish.player_id, match.close_time_ms) for finish in match.finishes]
+    begun_ms = match.create_time_ms or match.close_time_ms
+    before = [ratings.rating_before(finish.player_id, begun_ms) for finish in match.finishes]
     after = rate(before, [finish.place for finish in match.finishes])
     changes = map(Change, match.finishes, before, after)
-    return Tally(match.match_id, match.game, match.pool, tuple(changes), match.close_time_ms)
+    times = match.create_time_ms, match.close_time_ms
+    return Tally(match.match_id, match.game, match.pool, tuple(changes), *times)
 
 
 def rate(before: Sequence[Rating], places: Sequence[int]) -> tuple[Rating, ...]:

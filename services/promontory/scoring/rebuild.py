@@ -107,6 +107,8 @@ class _Rebuild:
             return record, str(error)
         if not match.counts or match.pool != self._pool:
             return record, "the match does not count in this pool"
+        if not record.create_time_ms:
+            match = msgspec.structs.replace(match, create_time_ms=0)
         return tally(match, self.ratings), ""
 
     def _differ(self, version: int, match_id: str, cause: str) -> None:

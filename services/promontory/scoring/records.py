@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from google.protobuf.message import DecodeError
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
 from promontory.api.scoring.v1 import ratings_pb2 as pb
 from promontory.codec.stored import canonical
 from promontory.codec.times import timestamp
+from promontory.eventlog.notes import recorded_at_ms
 from promontory.eventlog.port import Commit, LogCorrupt, Proposed, StoredEvent
 from promontory.scoring.domain import Change, ClosedMatch, Finish, PlayerForgotten, Rating, Tally
 from promontory.scoring.messages import change_message
@@ -19,12 +19,6 @@ CREATED = MatchCreated.DESCRIPTOR.full_name
 CLOSED = MatchClosed.DESCRIPTOR.full_name
 TALLIED = pb.MatchTallied.DESCRIPTOR.full_name
 FORGOTTEN = pb.PlayerForgotten.DESCRIPTOR.full_name
-
-
-class _Note(msgspec.Struct, frozen=True):
-    """What scoring reads of the note that the rules service makes on each commit."""
-
-    recorded_at_ms: int
 
 
 def stream_of(pool: str) -> str:
@@ -52,8 +46,7 @@ def closed_match(match_id: str, commits: Sequence[Commit]) -> ClosedMatch:
         created = MatchCreated.FromString(commits[0].events[0].payload)
         closed = MatchClosed.FromString(_only(last.events[-1], CLOSED))
         finishes = _finishes(created, closed)
-        closed_at_ms = msgspec.json.decode(last.meta, type=_Note).recorded_at_ms
-    except (DecodeError, msgspec.DecodeError, ValueError) as error:
+    except (DecodeError, ValueError) as error:
         raise LogCorrupt(match_id, last.version, f"no end of a match: {error}") from error
     return ClosedMatch(
         match_id,
@@ -61,7 +54,8 @@ def closed_match(match_id: str, commits: Sequence[Commit]) -> ClosedMatch:
         created.setup.pool,
         created.setup.rated,
         finishes,
-        close_time_ms=closed_at_ms,
+        create_time_ms=recorded_at_ms(match_id, commits[0]),
+        close_time_ms=recorded_at_ms(match_id, last),
         fingerprint=last.head.hex(),
     )
 
@@ -91,7 +85,8 @@ def recorded(stream: str, commit: Commit) -> Tally | PlayerForgotten:
     except (DecodeError, ValueError) as error:
         raise LogCorrupt(stream, commit.version, f"no tally: {error}") from error
     changes = tuple(map(_change, message.changes))
-    return Tally(message.match_id, message.game, message.pool, changes, message.close_time.ToMilliseconds())
+    times = message.create_time.ToMilliseconds(), message.close_time.ToMilliseconds()
+    return Tally(message.match_id, message.game, message.pool, changes, *times)
 
 
 def encode(tally: Tally) -> bytes:
@@ -102,6 +97,7 @@ def encode(tally: Tally) -> bytes:
         pool=tally.pool,
         changes=map(change_message, tally.changes),
         close_time=timestamp(tally.close_time_ms),
+        create_time=timestamp(tally.create_time_ms) if tally.create_time_ms else None,
     )
     return canonical(message)
 

@@ -9,7 +9,7 @@ import pytest
 
 from promontory.matchmaking import forgetting
 from promontory.matchmaking.domain import TicketState
-from promontory.matchmaking.farewells import CancelTickets, DropLists, DropRatings, LeaveTables, ResignMatches
+from promontory.matchmaking.farewells import STARTING, CancelTickets, DropLists, DropRatings, LeaveTables, ResignMatches
 from promontory.matchmaking.forgetting import SETTLE_MS, ForgetPlayers, Forgetting, MemoryForgettings
 from promontory.matchmaking.listing import Listed, matches_of
 from promontory.matchmaking.memory import MemoryTickets
@@ -18,8 +18,8 @@ from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
 from promontory.runtime.players import MemoryDirectory, account_of
-from tests.support.halls import ANN, BOB, TRIO, Hall
-from tests.support.matchmaking import POOL, listed, ticket
+from tests.support.halls import ANN, BOB, TRIO, WISH, Hall
+from tests.support.matchmaking import POOL, listed, made, proposal, ticket
 from tests.support.waiting import eventually
 
 OPERATOR = Caller("service:operator", frozenset({"player:forget"}), service=True)
@@ -33,9 +33,14 @@ class Peers:
         self.resigned: list[tuple[str, str]] = []
         self.forgotten: list[tuple[str, frozenset[str], frozenset[str]]] = []
         self.down: set[str] = set()
+        self.left: set[str] = set()
+        self.asked: list[str] = []
 
-    async def resign(self, match: Listed, player: str) -> bool:
+    async def resign(self, match: Listed, player: str, *, request_id: str) -> bool:
         self._answer("rules")
+        self._answer(match.match_id)
+        if match.match_id in self.left:
+            return False
         self.resigned.append((match.match_id, player))
         return True
 
@@ -47,8 +52,10 @@ class Peers:
         return [POOL]
 
     def _answer(self, name: str) -> None:
+        self.asked.append(name)
         if name in self.down:
-            raise Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", name)
+            code = "UNAVAILABLE" if name == "rules" else "FAILED_PRECONDITION"
+            raise Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", name, metadata={"code": code})
 
 
 class World:
@@ -125,7 +132,7 @@ async def test_scoring_is_told_of_all_pools_and_at_the_end_of_those_with_matches
     assert (first.is_done, last.is_done, last.pools) == (False, True, (POOL,))
     assert world.peers.forgotten == [
         ("ann", frozenset({POOL, OTHER, "old.ranked"}), frozenset()),
-        ("ann", frozenset({POOL, OTHER}), frozenset({"old.ranked"})),
+        ("ann", frozenset({POOL, OTHER, "old.ranked"}), frozenset({"old.ranked"})),
     ]
 
 
@@ -165,6 +172,67 @@ async def test_what_cannot_be_done_now_is_done_later(world: World, monkeypatch: 
     await eventually(done)
     running.cancel()
     assert (world.peers.resigned, await world.listed("ann")) == ([("tc-000-1", "ann")], 0)
+
+
+async def test_a_match_that_cannot_be_resigned_keeps_nothing_else_from_being_done(world: World) -> None:
+    """Its log is corrupt, say: other matches are resigned, ratings go, and only the lists wait for it."""
+    for number in (1, 2, 3):
+        await world.hall.store.record(listed(number))
+    world.peers.down = {"tc-000-2"}
+    found = await world.forget()
+    assert (set(found.resigned), found.problem) == ({"tc-000-1", "tc-000-3"}, "PEER_UNAVAILABLE")
+    assert (found.pools, await world.listed("ann")) == ((POOL,), 3)
+    world.wait()
+    world.peers.down = set()
+    assert (await world.forget()).is_done
+    assert [match for match, _ in world.peers.resigned] == ["tc-000-3", "tc-000-1", "tc-000-2"]
+
+
+async def test_rules_that_cannot_be_reached_are_asked_once(world: World) -> None:
+    """So that a thousand matches do not outlast the lease."""
+    for number in (1, 2, 3):
+        await world.hall.store.record(listed(number))
+    world.peers.down = {"rules"}
+    await world.forget()
+    assert world.peers.asked.count("rules") == 1
+
+
+async def test_a_match_that_was_left_before_is_still_to_be_tallied(world: World) -> None:
+    """Others play it on; the player shall not come back to the leaderboard when it ends."""
+    await world.hall.store.record(listed(1, pool="old.ranked"))
+    world.peers.left = {"tc-000-1"}
+    await world.forget()
+    world.wait()
+    await world.forget()
+    assert world.peers.forgotten[-1] == ("ann", frozenset({POOL, OTHER, "old.ranked"}), frozenset({"old.ranked"}))
+
+
+async def test_a_pairing_whose_match_is_not_made_yet_is_waited_for(world: World) -> None:
+    """[players ForgetPlayer] The rules service is down for a while; the match that comes is resigned too."""
+    paired = [ticket("ann"), ticket("bob")]
+    for each in paired:
+        await world.tickets.create(each, most_open=5)
+    assert await world.tickets.claim(proposal(paired), lease_seconds=60)
+    await world.forget()
+    world.wait()
+    assert (await world.forget()).problem == STARTING
+    await world.tickets.assign(proposal(paired), made("tc-000-late", created_ms=clock.now_ms()))
+    found = await world.forget()
+    assert (found.is_done, found.resigned, await world.listed("ann")) == (True, ("tc-000-late",), 0)
+
+
+async def test_a_table_whose_match_is_not_made_yet_is_waited_for(world: World) -> None:
+    world.hall.rules.fault = Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", "away")
+    table = await world.hall.lobby.create(BOB, WISH)
+    with pytest.raises(Refusal):
+        await world.hall.join(ANN, table)
+    world.wait()
+    assert (await world.forget()).problem == STARTING
+    world.hall.rules.fault = None
+    await world.hall.lobby.find(BOB, table.id)
+    world.wait()
+    found = await world.forget()
+    assert (found.is_done, len(found.resigned), await world.listed("ann")) == (True, 1, 0)
 
 
 class Dying(MemoryDirectory):

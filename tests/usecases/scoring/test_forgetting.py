@@ -95,9 +95,18 @@ async def test_a_match_that_is_tallied_after_a_pending_forgetting_never_shows(sc
     assert len(await fresh.log.read(stream_of(POOL))) == 2
 
 
+async def test_a_match_that_others_played_on_after_the_player_was_forgotten_never_shows(scoring: Scoring) -> None:
+    """[players ForgetPlayer] The player's seat was left, and the match ended only hours later."""
+    lasting = msgspec.structs.replace(SECOND, closed_at_ms=LATER_MS + 3_600_000)
+    await scoring.forget()
+    await scoring.play(lasting)
+    assert (await scoring.board()).keys() == {"ben", "cyd"}
+    assert (await rebuild_pool(scoring.log, POOL)).equal
+
+
 async def test_who_comes_back_under_the_same_id_begins_anew(scoring: Scoring) -> None:
     """As a new player, and the old history stays away."""
-    again = msgspec.structs.replace(SECOND, closed_at_ms=LATER_MS + 1)
+    again = msgspec.structs.replace(SECOND, created_at_ms=LATER_MS + 1, closed_at_ms=LATER_MS + 1)
     other = Scoring(MemoryEventLog())
     await other.play(again)
     await scoring.forget()

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'promontory/api/scoring/v1/ratings.proto\x12\x19promontory.api.scoring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"W\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\n\n\x02mu\x18\x02 \x01(\x01\x12\r\n\x05sigma\x18\x03 \x01(\x01\x12\x0e\n\x06points\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\x05\"\xb2\x01\n\x0cRatingChange\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\r\n\x05place\x18\x03 \x01(\x05\x12\r\n\x05score\x18\x04 \x01(\x03\x12\x31\n\x06\x62\x65\x66ore\x18\x05 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\x12\x30\n\x05\x61\x66ter\x18\x06 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\"c\n\x0fPlayerForgotten\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12/\n\x0b\x66orget_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa6\x01\n\x0cMatchTallied\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04pool\x18\x03 \x01(\t\x12\x38\n\x07\x63hanges\x18\x04 \x03(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\x12.\n\nclose_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestampb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'promontory/api/scoring/v1/ratings.proto\x12\x19promontory.api.scoring.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"W\n\x06Rating\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\n\n\x02mu\x18\x02 \x01(\x01\x12\r\n\x05sigma\x18\x03 \x01(\x01\x12\x0e\n\x06points\x18\x04 \x01(\x01\x12\x0f\n\x07matches\x18\x05 \x01(\x05\"\xb2\x01\n\x0cRatingChange\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\r\n\x05place\x18\x03 \x01(\x05\x12\r\n\x05score\x18\x04 \x01(\x03\x12\x31\n\x06\x62\x65\x66ore\x18\x05 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\x12\x30\n\x05\x61\x66ter\x18\x06 \x01(\x0b\x32!.promontory.api.scoring.v1.Rating\"c\n\x0fPlayerForgotten\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0c\n\x04pool\x18\x02 \x01(\t\x12/\n\x0b\x66orget_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd7\x01\n\x0cMatchTallied\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04pool\x18\x03 \x01(\t\x12\x38\n\x07\x63hanges\x18\x04 \x03(\x0b\x32\'.promontory.api.scoring.v1.RatingChange\x12.\n\nclose_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestampb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,5 +39,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PLAYERFORGOTTEN']._serialized_start=373
   _globals['_PLAYERFORGOTTEN']._serialized_end=472
   _globals['_MATCHTALLIED']._serialized_start=475
-  _globals['_MATCHTALLIED']._serialized_end=641
+  _globals['_MATCHTALLIED']._serialized_end=690
 # @@protoc_insertion_point(module_scope)

@@ -118,7 +118,7 @@ class PlayerForgotten(_message.Message):
     """The pool."""
     @_builtins.property
     def forget_time(self) -> _timestamp_pb2.Timestamp:
-        """Matches that were closed by then count no longer for the player, whenever they are tallied."""
+        """Matches that were created by then count no longer for the player, whenever they end and are tallied."""
 
     def __init__(
         self,
@@ -146,6 +146,7 @@ class MatchTallied(_message.Message):
     POOL_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
     CLOSE_TIME_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
     game: _builtins.str
@@ -160,6 +161,10 @@ class MatchTallied(_message.Message):
     def close_time(self) -> _timestamp_pb2.Timestamp:
         """When the match was closed, by the server's clock."""
 
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp:
+        """When the match was created, by the server's clock."""
+
     def __init__(
         self,
         *,
@@ -168,10 +173,11 @@ class MatchTallied(_message.Message):
         pool: _builtins.str = ...,
         changes: _abc.Iterable[Global___RatingChange] | None = ...,
         close_time: _timestamp_pb2.Timestamp | None = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["close_time", b"close_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["close_time", b"close_time", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "close_time", b"close_time", "game", b"game", "match_id", b"match_id", "pool", b"pool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "close_time", b"close_time", "create_time", b"create_time", "game", b"game", "match_id", b"match_id", "pool", b"pool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

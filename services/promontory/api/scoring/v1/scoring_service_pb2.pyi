@@ -328,7 +328,7 @@ class ForgetPlayerRequest(_message.Message):
 
     @_builtins.property
     def pending_pools(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Optional. The pools in which matches that the player has left may be tallied still."""
+        """Optional. The pools in which matches of the player may be tallied still."""
 
     def __init__(
         self,
