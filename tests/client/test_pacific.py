@@ -189,7 +189,7 @@ async def test_the_others_play_on_when_one_resigns(table: Sequence[Seat]) -> Non
     assert not resigned.is_over
     assert 2 not in resigned.seats_to_act
     assert (await table[2].legal()).commands == LegalCommands()
-    with pytest.raises(FailedPrecondition, match="SEAT_RESIGNED"):
+    with pytest.raises(FailedPrecondition, match="SEAT_LEFT"):
         await table[2].submit(Resign(2))
     await asyncio.gather(*(play(seated, updates) for seated, updates in zip(table, noted, strict=True)))
     outcome = noted[2][-1].match.outcome

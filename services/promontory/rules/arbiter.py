@@ -58,6 +58,8 @@ def submitted(moment: Moment, seat: Seat, commands: Sequence[Any]) -> Decision:
 def acted(moment: Moment, seat: Seat | None, act: Act) -> Decision:
     """Return what `act` of `seat` (None: of the platform) causes, or raise `Rejected`."""
     require_open(moment.match)
+    if seat is not None and moment.match.conduct.leaver(seat):
+        raise Rejected("SEAT_LEFT", rule=RULE, seat=seat)
     course = _Course(moment)
     match act, seat:
         case Enforce(), None:
@@ -163,19 +165,19 @@ class _Course:
         raise RuntimeError(f"{self._game.name}: seat {seat} cannot pass its turn")
 
     def abort(self, seat: Seat) -> None:
-        """Call the match off, which no player has moved in."""
-        if self._conduct.movers:
+        """Call the match off, in which no player has moved, and nobody's time has run out instead."""
+        if self._conduct.movers or any(clock.timeouts for clock in self._conduct.clocks):
             raise Rejected("ABORT_TOO_LATE", rule=RULE)
         self._note(MatchAborted(seat))
 
     def claim(self, seat: Seat, gone: Collection[Seat]) -> None:
-        """Have the players of the seats `gone`, which are to act, leave, because `seat` claims it."""
+        """Have the players of the seats `gone`, ascending, which are to act, leave, because `seat` claims it."""
+        if not gone or [*gone] != [other for other in range(len(self._match.setup.seats)) if other in gone]:
+            raise Rejected("NOTHING_TO_CLAIM", rule=RULE)
         for other in gone:
             claimable = claimable_ms(self._match, other, 0)
             if other == seat or claimable is None or self._now_ms < claimable:
                 raise Rejected("NOTHING_TO_CLAIM", rule=RULE)
-        if not gone:
-            raise Rejected("NOTHING_TO_CLAIM", rule=RULE)
         for other in gone:
             if not self._is_over:
                 self.leave(other, LeaveCause.ABANDONED)

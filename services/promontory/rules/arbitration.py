@@ -16,6 +16,7 @@ from promontory.rules.domain import Decision, Match, Moment
 from promontory.rules.ledger import Intent, Ledger
 from promontory.rules.matches import Matches
 from promontory.rules.ports import Presence, Seals
+from promontory.rules.presence import note
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.runtime import clock
 from promontory.runtime.identity import Caller, Scope
@@ -87,6 +88,7 @@ class Arbitration:
     async def _act(self, caller: Caller, wish: Wish, content: str, act: Callable[[Moment], Act]) -> Answer:
         match = await self._matches.recent(wish.match_id)
         access.require_seat(match, wish.seat, caller)
+        note(self._presence, match, wish.seat, caller)
         fingerprint = _fingerprint(wish.match_id, content)
         intent = Intent(f"{wish.seat}:{wish.request_id}", fingerprint, actor=wish.seat)
 

@@ -418,7 +418,7 @@ class _Referee:
         seat = -1 if meta.actor is None else meta.actor
         _require(0 <= seat < len(moment.match.setup.seats), "it names no seat")
         _require(commit.command_id.startswith(f"{seat}:"), "its command id is not one of its seat")
-        _require(not moment.match.house_policy(seat), "the house does it for a player")
+        _require(not moment.match.setup.seats[seat].is_house_bot, "a house bot does what only players may")
         return arbiter.acted(moment, seat, act)
 
     def _check_origin(self, match: Match, commit: Commit, commands: tuple[Any, ...], *, seat: Seat) -> None:

@@ -20,6 +20,8 @@ from promontory.rules.conduct import (
     Conduct,
     ConductEvent,
     Ending,
+    EndingDeclined,
+    EndingOffered,
     Leaver,
     SeatLeft,
     after_move,
@@ -358,14 +360,14 @@ def awaiting_after(before: Awaiting, to_act: Collection[Seat], *, version: int, 
     )
 
 
-def repeated_after(
-    match: Match, game: AnyGame, happened: Collection[Happening], *, actor: Seat | None
-) -> tuple[int, ...]:
-    """Return how many of each seat's last commits brought the game no further, once `actor` caused `happened`."""
+def repeated_after(match: Match, game: AnyGame, decision: Decision, *, actor: Seat | None) -> tuple[int, ...]:
+    """Return how many of each seat's last commits brought the match no further, once `actor` caused `decision`."""
     if actor is None:
         return match.repeated
     before = match.repeated or (0,) * len(match.setup.seats)
-    is_repeated = all(game.repeatable(each.event) for each in happened)
+    is_repeated = all(game.repeatable(each.event) for each in decision.happened) and all(
+        isinstance(event, EndingOffered | EndingDeclined) for event in decision.conduct
+    )
     return (*before[:actor], before[actor] + 1 if is_repeated else 0, *before[actor + 1 :])
 
 

@@ -163,7 +163,7 @@ class Ledger:
             state=state,
             conduct=conduct,
             updated_at_ms=now_ms,
-            repeated=repeated_after(match, game, happened, actor=actor),
+            repeated=repeated_after(match, game, decision, actor=actor),
             result=result,
         )
 

@@ -1,4 +1,4 @@
-"""Presence in memory: of one process, for tests and for matches that live no longer."""
+"""Noting that players are there; and a presence in memory: of one process, for tests and short-lived matches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from promontory.games.kernel import Seat
+from promontory.rules.domain import Match
+from promontory.rules.ports import Presence
+from promontory.runtime.identity import Caller
+
+
+def note(presence: Presence, match: Match, seat: Seat | None, caller: Caller) -> None:
+    """Note that the player of `seat`, if `caller` is one, is there: an opponent may want to claim the match."""
+    if seat is not None and match.setup.abandon_after_ms and not caller.service and not match.is_closed:
+        presence.seen(match.match_id, seat)
 
 
 class LocalPresence:

@@ -85,7 +85,7 @@ class Recorder:
         decision = decide(Moment(self._ledger.game_of(match), match, draws, now_ms))
         intent = replace(intent, act=decision.act, commands=intent.commands or self._ledger.encoded(decision.commands))
         draft = self._ledger.draft(match, decision, intent, reveal=lambda: draws.server_seed, now_ms=now_ms)
-        if intent.actor is not None:
+        if intent.actor is not None and not draft.step.match.is_closed:
             check_repeated(draft.step.match.repeated[intent.actor])
         began = clock.monotonic()
         try:

@@ -33,6 +33,7 @@ from promontory.rules.matches import Matches
 from promontory.rules.metering import CommandMeter
 from promontory.rules.milestones import Milestones
 from promontory.rules.ports import DrawSeed, Presence, Seals
+from promontory.rules.presence import note
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.validation import check_reached, check_repeated, check_setup
@@ -150,8 +151,7 @@ class Referee:
 
     def note(self, match: Match, seat: Seat | None, caller: Caller) -> None:
         """Note that the player of `seat` is there, in case an opponent wants to claim the match."""
-        if seat is not None and match.setup.abandon_after_ms and not caller.service and not match.is_closed:
-            self._presence.seen(match.match_id, seat)
+        note(self._presence, match, seat, caller)
 
     async def submit(self, caller: Caller, submission: Submission) -> Answer:
         """Record what the commands cause, all of them or nothing, once; return the commit.
@@ -227,6 +227,9 @@ class Referee:
         """Return what `commands` would do as far as `seat` can know it; raise as submitting them would."""
         match = await self._matches.fresh(match_id)
         access.require_seat(match, seat, caller)
+        if not caller.service:
+            access.require_player(match, seat, caller)
+        self.note(match, seat, caller)
         game, state = self._ledger.game_of(match), match.state
         shown: tuple[Happening, ...] = ()
         for number in range(len(commands)):
@@ -236,13 +239,14 @@ class Referee:
             if len(known) < len(caused):
                 return Preview(match, shown, ends_early=True)
             state = known[-1].state
-        check_repeated(repeated_after(match, game, shown, actor=seat)[seat])
+        check_repeated(repeated_after(match, game, Decision(shown), actor=seat)[seat])
         return Preview(match, shown, ends_early=False)
 
     async def page(self, caller: Caller, wanted: Listing) -> Page:
         """Return some commits of a match; raise what keeps `caller` from looking."""
         match = await self._gallery.seen(wanted.match_id, wanted.seat)
         access.require_audience(match, wanted.seat, caller)
+        self.note(match, wanted.seat, caller)
         size = page_size(wanted.size, usual=DEFAULT_PAGE, most=MAX_PAGE)
         (after,) = page_start(wanted.name, wanted.token) if wanted.token else (0,)
         if after >= match.version:

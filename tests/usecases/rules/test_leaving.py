@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from promontory.eventlog.obligations import bot_turn_name, list_name
 from promontory.eventlog.port import bucket_of
 from promontory.games.kernel import Rejected
+from promontory.games.pacific.commands import SetExplicitRuns
 from promontory.rules.conduct import Ending, EndingDeclined, LeaveCause, Leaver, SeatLeft
 from promontory.rules.domain import MOST_REPEATED, CloseReason, Match, Setup, placed
-from promontory.rules.usecases import Submission
+from promontory.rules.usecases import Listing, Submission
 from promontory.runtime.errors import Refusal
 from tests.support.conduct import MINUTE, PER_TURN, SECOND, Arbiters, Time, table
-from tests.support.refereeing import POOL, WORKERS, Bench, next_command, player
+from tests.support.refereeing import ADA, POOL, WORKERS, Bench, next_command, player
 
 MANY_SEATS = ["pacific", "railroad_dice_2"]
 each_game_of_many = pytest.mark.parametrize("game", MANY_SEATS)
-RATED = {"pool": POOL, "rated": True}
+RATED: dict[str, Any] = {"pool": POOL, "rated": True}
 
 
 async def resigned(bench: Bench, match: Match, seat: int) -> Match:
@@ -235,6 +239,109 @@ async def test_nobody_can_be_pestered_with_offers_without_end() -> None:
         match = await seats.decline(await seats.offer(match, 0, Ending.DRAW), 1)
     with pytest.raises(Refusal, match="brought the game no further"):
         await seats.offer(match, 0, Ending.DRAW)
+
+
+async def changed_too_often(bench: Bench, match: Match) -> Match:
+    """Have seat 0 do what brings the game no further, as often as it may."""
+    for number in range(MOST_REPEATED):
+        match = (await bench.submit(match, SetExplicitRuns(0, number % 2 == 0))).step.match
+    return match
+
+
+async def test_who_has_changed_too_often_can_still_leave() -> None:
+    """[match/v1 TOO_MANY_CHANGES] Also where the house takes over, so that the game itself is no further."""
+    bench = Bench(game="pacific")
+    match = await changed_too_often(bench, await bench.create(table(3, stand_in_policy="greedy")))
+    assert (await resigned(bench, match, 0)).house_policy(0) == "greedy"
+
+
+async def test_who_has_changed_too_often_can_still_claim(time: Time) -> None:
+    """[match/v1 TOO_MANY_CHANGES] Departures bring the match on."""
+    bench = Bench(game="pacific")
+    match = await bench.create(table(3, stand_in_policy="greedy", abandon_after_ms=MINUTE))
+    match = await changed_too_often(bench, match)
+    time.passes(MINUTE)
+    bench.presence.seen(match.match_id, 2)
+    assert (await Arbiters(bench).claim(match, 0)).house_policy(1) == "greedy"
+
+
+async def offered_too_often(seats: Arbiters, match: Match) -> Match:
+    """Have seat 0 offer, and seat 1 decline, as often as they may."""
+    for _ in range(MOST_REPEATED):
+        match = await seats.decline(await seats.offer(match, 0, Ending.DRAW), 1)
+    return match
+
+
+async def test_who_has_offered_too_often_can_still_call_the_match_off() -> None:
+    """[match/v1 TOO_MANY_CHANGES] It is no change that others have to hear of again and again."""
+    seats = Arbiters(bench := Bench())
+    match = await seats.abort(await offered_too_often(seats, await bench.create(table())), 0)
+    assert result(match) == (CloseReason.ABORTED, ())
+
+
+async def test_who_has_declined_too_often_can_still_agree() -> None:
+    """[match/v1 TOO_MANY_CHANGES] Where that ends the match."""
+    seats = Arbiters(bench := Bench())
+    match = await offered_too_often(seats, await bench.create(table()))
+    match = (await bench.submit(match, next_command(match))).step.match
+    match = await seats.offer(await seats.offer(match, 0, Ending.CANCEL), 1, Ending.CANCEL)
+    assert result(match) == (CloseReason.CANCELLED, ())
+
+
+@pytest.mark.parametrize("act", ["abort", "claim", "decline"])
+@each_game_of_many
+async def test_who_left_a_seat_to_the_game_s_rules_can_do_nothing_more(game: str, act: str, time: Time) -> None:
+    """[match/v1 SEAT_LEFT] Neither call the match off, nor claim it, nor decline what others agree to."""
+    seats = Arbiters(bench := Bench(game=game))
+    match = await resigned(bench, await bench.create(table(3, abandon_after_ms=MINUTE)), 0)
+    match = await seats.offer(match, 1, Ending.DRAW)
+    time.passes(2 * MINUTE)
+    with pytest.raises(Refusal) as refused:
+        await getattr(seats, act)(match, 0)
+    assert (refused.value.reason, refused.value.metadata) == ("SEAT_LEFT", {"seat": 0, "cause": "resigned"})
+
+
+@each_game_of_many
+async def test_who_left_a_seat_to_the_game_s_rules_cannot_even_try_commands(game: str) -> None:
+    """[match/v1 SEAT_LEFT] Submitted or previewed, to resign among them."""
+    bench = Bench(game=game)
+    match = await resigned(bench, await bench.create(table(3)), 0)
+    command = bench.ruleset.game.resign(0)
+    with pytest.raises(Refusal, match="has left the match"):
+        await bench.submit(match, command)
+    with pytest.raises(Refusal, match="has left the match"):
+        await bench.referee.preview(ADA, match.match_id, 0, (command,))
+
+
+@pytest.mark.parametrize("who", [0, 1])
+async def test_a_match_cannot_be_called_off_once_time_ran_out_for_a_turn(who: int, time: Time) -> None:
+    """[match/v1 ABORT_TOO_LATE] Else one could let default moves play, and go when they have lost."""
+    seats = Arbiters(bench := Bench())
+    match = await bench.create(table(time_control=replace(PER_TURN, default_moves=3)))
+    time.passes(2 * MINUTE)
+    await seats.enforce(match)
+    with pytest.raises(Rejected, match="ABORT_TOO_LATE"):
+        await seats.abort(match, who)
+
+
+CALLS: dict[str, Callable[[Bench, Match], Awaitable[object]]] = {
+    "preview": lambda bench, match: bench.referee.preview(ADA, match.match_id, 0, (next_command(match),)),
+    "list": lambda bench, match: bench.referee.page(ADA, Listing(match.match_id, 0, size=1)),
+    "offer": lambda bench, match: Arbiters(bench).offer(match, 0, Ending.DRAW),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+async def test_every_call_for_a_seat_tells_that_its_player_is_there(call: str, time: Time) -> None:
+    """[clocks.md] A bot that only thinks and previews is not gone."""
+    seats = Arbiters(bench := Bench())
+    match = await bench.create(table(abandon_after_ms=MINUTE))
+    time.passes(59 * SECOND)
+    await CALLS[call](bench, match)
+    time.passes(SECOND)
+    with pytest.raises(Rejected) as refused:
+        await seats.claim(match, 1)
+    assert refused.value.details == {"claimableSeconds": 59}
 
 
 @pytest.mark.parametrize("act", ["abort", "claim", "decline"])

@@ -107,7 +107,9 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_SEAT_LEFT: _ErrorReason.ValueType  # 35
     """FAILED_PRECONDITION. The seat's player has left the match; `cause` says how. Others play on."""
     ERROR_REASON_ABORT_TOO_LATE: _ErrorReason.ValueType  # 36
-    """FAILED_PRECONDITION. A player has moved, so that the match can no longer be aborted. Resign, or offer to cancel it."""
+    """FAILED_PRECONDITION. A player has moved, or let time run out, so that the match can no longer be aborted. Resign, or
+    offer to cancel it.
+    """
     ERROR_REASON_NOTHING_TO_CLAIM: _ErrorReason.ValueType  # 37
     """FAILED_PRECONDITION. No opponent who is to act is gone for so long that it can be claimed; `claimableSeconds` says
     when the first may be, if any is gone.
@@ -235,7 +237,9 @@ ERROR_REASON_TIME_UP: ErrorReason.ValueType  # 34
 ERROR_REASON_SEAT_LEFT: ErrorReason.ValueType  # 35
 """FAILED_PRECONDITION. The seat's player has left the match; `cause` says how. Others play on."""
 ERROR_REASON_ABORT_TOO_LATE: ErrorReason.ValueType  # 36
-"""FAILED_PRECONDITION. A player has moved, so that the match can no longer be aborted. Resign, or offer to cancel it."""
+"""FAILED_PRECONDITION. A player has moved, or let time run out, so that the match can no longer be aborted. Resign, or
+offer to cancel it.
+"""
 ERROR_REASON_NOTHING_TO_CLAIM: ErrorReason.ValueType  # 37
 """FAILED_PRECONDITION. No opponent who is to act is gone for so long that it can be claimed; `claimableSeconds` says
 when the first may be, if any is gone.
