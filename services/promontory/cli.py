@@ -15,27 +15,28 @@ from typing import Any
 
 from promontory import __version__
 from promontory.client.starters import FIRST_GAME
-from promontory.local.archive_commands import add_archive as _archive
-from promontory.local.archive_commands import archive_url as _archive_url
-from promontory.local.arguments import Parsers, Run
-from promontory.local.arguments import access as _access
-from promontory.local.arguments import access_options as _access_options
-from promontory.local.arguments import command as _command
-from promontory.local.arguments import count as _count
-from promontory.local.arguments import data_option as _data_option
-from promontory.local.arguments import group as _group
-from promontory.local.arguments import json_option as _json_option
-from promontory.local.arguments import print_json as _print_json
-from promontory.local.arguments import redis_url as _redis_url
-from promontory.local.arguments import tell as _tell
-from promontory.local.check_commands import add_audit as _audit
-from promontory.local.check_commands import add_versions as _versions
-from promontory.local.lobby_commands import add_lists as _lists
-from promontory.local.lobby_commands import add_matches as _matches
-from promontory.local.lobby_commands import add_table as _table
-from promontory.local.player_commands import add_player as _player
-from promontory.local.replay_commands import add_replay as _replay
-from promontory.local.watch_commands import add_watch as _watch
+from promontory.local.archive_commands import add_archive
+from promontory.local.arguments import (
+    Parsers,
+    Run,
+    access,
+    access_options,
+    command,
+    count,
+    data_option,
+    group,
+    json_option,
+    output_option,
+    print_json,
+    seat_option,
+    tell,
+)
+from promontory.local.check_commands import add_audit, add_versions
+from promontory.local.lobby_commands import add_matches, add_table
+from promontory.local.player_commands import add_player
+from promontory.local.rebuild_commands import add_lists, add_ratings
+from promontory.local.replay_commands import add_replay
+from promontory.local.watch_commands import add_watch
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -73,32 +74,32 @@ def parser() -> argparse.ArgumentParser:
         _arena,
         _leaderboard,
         _show,
-        _watch,
-        _matches,
-        _table,
-        _replay,
+        add_watch,
+        add_matches,
+        add_table,
+        add_replay,
         _export,
-        _audit,
-        _versions,
+        add_audit,
+        add_versions,
         _token,
-        _player,
+        add_player,
         _serve,
         _relay,
         _work,
         _load_functions,
-        _ratings,
-        _lists,
-        _archive,
+        add_ratings,
+        add_lists,
+        add_archive,
     ):
         add(commands)
     return top
 
 
 def _up(commands: Parsers) -> None:
-    up = _command(commands, "up", _run_up, "Run the whole platform on this machine until Ctrl-C.")
-    _data_option(up)
+    up = command(commands, "up", _run_up, "Run the whole platform on this machine until Ctrl-C.")
+    data_option(up)
     up.add_argument("--any-ports", action="store_true", help="take any free ports instead of the usual ones")
-    up.add_argument("--workers", type=_count, default=1, metavar="N", help="worker processes (default: %(default)s)")
+    up.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: %(default)s)")
 
 
 def _run_up(arguments: argparse.Namespace) -> int:
@@ -108,11 +109,11 @@ def _run_up(arguments: argparse.Namespace) -> int:
 
 
 def _demo(commands: Parsers) -> None:
-    demo = _command(commands, "demo", _run_demo, "Play rated matches of house bots from ticket to leaderboard.")
-    demo.add_argument("--matches", type=_count, default=30, metavar="N", help="matches to play (default: %(default)s)")
+    demo = command(commands, "demo", _run_demo, "Play rated matches of house bots from ticket to leaderboard.")
+    demo.add_argument("--matches", type=count, default=30, metavar="N", help="matches to play (default: %(default)s)")
     demo.add_argument("--game", action="append", metavar="GAME", help="a game to play; may be repeated (default: all)")
     demo.add_argument("--export-dir", type=Path, metavar="DIR", help="keep one audit file per finished match here")
-    _json_option(demo)
+    json_option(demo)
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
@@ -125,19 +126,19 @@ def _run_demo(arguments: argparse.Namespace) -> int:
 
 
 def _bot(commands: Parsers) -> None:
-    actions = _group(commands, "bot", "Write a bot of your own and let it play.", of="action")
-    new = _command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
+    actions = group(commands, "bot", "Write a bot of your own and let it play.", of="action")
+    new = command(actions, "new", _run_bot_new, "Write a first bot to a new file.")
     new.add_argument("file", type=Path, help="the file to write; its name ends in .py")
     new.add_argument("--game", default=FIRST_GAME, help="the game it plays (default: %(default)s)")
     new.add_argument("--search", action="store_true", help="a bot that searches ahead with the referee's own rules")
-    run = _command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
+    run = command(actions, "run", _run_bot, "Enter a bot into a pool's queue and let it play.")
     run.epilog = "Exit code 0: all matches were played; 1: the run failed, or every command of the bot was refused."
     run.add_argument("file", type=Path, help="a Python file with a function choose(view, rng)")
     run.add_argument("--pool", required=True, help="the pool to enter, for example transcontinental.ranked")
-    run.add_argument("--matches", type=_count, default=1, metavar="N", help="matches to play (default: %(default)s)")
+    run.add_argument("--matches", type=count, default=1, metavar="N", help="matches to play (default: %(default)s)")
     run.add_argument(
         "--concurrent",
-        type=_count,
+        type=count,
         default=1,
         metavar="K",
         help="matches at a time (default: %(default)s); one waits in the queue while the others are played, so a bot"
@@ -145,8 +146,8 @@ def _bot(commands: Parsers) -> None:
     )
     run.add_argument("--seed", type=int, help="seed of the bot's random numbers (default: another one each run)")
     run.add_argument("--resume", action="store_true", help="first go on with matches that an earlier run left open")
-    _access_options(run)
-    _json_option(run)
+    access_options(run)
+    json_option(run)
 
 
 def _run_bot_new(arguments: argparse.Namespace) -> int:
@@ -176,25 +177,25 @@ def _run_bot(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         resume=arguments.resume,
     )
-    result = asyncio.run(bot_command.run(arguments.file, plan, _access(arguments), on_event=Narrator(_tell)))
+    result = asyncio.run(bot_command.run(arguments.file, plan, access(arguments), on_event=Narrator(tell)))
     if arguments.json:
-        _print_json(result)
+        print_json(result)
     else:
         print(result)
     return 1 if result.never_played else 0
 
 
 def _arena(commands: Parsers) -> None:
-    arena = _command(commands, "arena", _run_arena, "Measure bot policies against each other with the rules alone.")
+    arena = command(commands, "arena", _run_arena, "Measure bot policies against each other with the rules alone.")
     arena.add_argument("--game", default=FIRST_GAME, help="the game (default: %(default)s)")
     arena.add_argument(
         "--policies",
         help="as many as there are to be seats, comma separated: the game's own, which are greedy and random, or bots'"
         " files, FILE.py (default: greedy, and random for each further seat that the game needs)",
     )
-    arena.add_argument("--games", type=_count, default=200, metavar="N", help="games to play (default: %(default)s)")
+    arena.add_argument("--games", type=count, default=200, metavar="N", help="games to play (default: %(default)s)")
     arena.add_argument("--seed", type=int, default=1, help="seed of deals and policies (default: %(default)s)")
-    _json_option(arena)
+    json_option(arena)
 
 
 def _run_arena(arguments: argparse.Namespace) -> int:
@@ -207,46 +208,46 @@ def _run_arena(arguments: argparse.Namespace) -> int:
     progress = arena_command.progress_line(sys.stderr.write) if sys.stderr.isatty() else None
     result = arena_command.run(arguments.game, plan, progress=progress)
     if arguments.json:
-        _print_json(result)
+        print_json(result)
     else:
         print(arena_command.report(result))
     return 0
 
 
 def _leaderboard(commands: Parsers) -> None:
-    board = _command(commands, "leaderboard", _run_leaderboard, "Show the players of a pool, the best first.")
+    board = command(commands, "leaderboard", _run_leaderboard, "Show the players of a pool, the best first.")
     board.add_argument("--pool", required=True, help="the pool, for example transcontinental.ranked")
-    _access_options(board)
-    _json_option(board)
+    access_options(board)
+    json_option(board)
 
 
 def _run_leaderboard(arguments: argparse.Namespace) -> int:
     from promontory.client import reading
 
-    entries = asyncio.run(reading.leaderboard(_access(arguments), arguments.pool))
+    entries = asyncio.run(reading.leaderboard(access(arguments), arguments.pool))
     if arguments.json:
-        _print_json(entries)
+        print_json(entries)
     else:
         print(reading.leaderboard_text(arguments.pool, entries))
     return 0
 
 
 def _show(commands: Parsers) -> None:
-    show = _command(commands, "show", _run_show, "Show how a match stands, as a seat or a spectator may see it.")
+    show = command(commands, "show", _run_show, "Show how a match stands, as a seat or a spectator may see it.")
     show.add_argument("match", help="the match's id")
-    show.add_argument("--seat", type=int, metavar="N", help="an own seat to look from, from 0 (default: a spectator)")
-    show.add_argument("--at", type=_count, metavar="VERSION", help="an earlier version (default: the latest)")
-    _access_options(show)
-    _json_option(show)
+    seat_option(show)
+    show.add_argument("--at", type=count, metavar="VERSION", help="an earlier version (default: the latest)")
+    access_options(show)
+    json_option(show)
 
 
 def _run_show(arguments: argparse.Namespace) -> int:
     from promontory.client import reading
 
-    look = reading.look(_access(arguments), arguments.match, seat=arguments.seat, version=arguments.at)
+    look = reading.look(access(arguments), arguments.match, seat=arguments.seat, version=arguments.at)
     update, game = asyncio.run(look)
     if arguments.json:
-        _print_json(update)
+        print_json(update)
     else:
         print(reading.match_text(update, game))
     return 0
@@ -254,27 +255,27 @@ def _run_show(arguments: argparse.Namespace) -> int:
 
 def _export(commands: Parsers) -> None:
     summary = "Write the audit file of a finished match, and beside it what it made of ratings."
-    export = _command(commands, "export", _run_export, summary)
+    export = command(commands, "export", _run_export, summary)
     export.add_argument("match", help="the match's id")
-    export.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: MATCH.jsonl)")
-    _access_options(export)
+    output_option(export, usual="MATCH.jsonl")
+    access_options(export)
 
 
 def _run_export(arguments: argparse.Namespace) -> int:
     from promontory.client import rating_record, reading
 
     file = arguments.output or Path(f"{arguments.match}.jsonl")
-    file.write_bytes(asyncio.run(reading.export(_access(arguments), arguments.match)))
-    beside = asyncio.run(rating_record.keep(_access(arguments), arguments.match, file))
+    file.write_bytes(asyncio.run(reading.export(access(arguments), arguments.match)))
+    beside = asyncio.run(rating_record.keep(access(arguments), arguments.match, file))
     print(f"wrote {file}{f' and {beside}' if beside else ''}; check it: promontory audit {file}")
     return 0
 
 
 def _token(commands: Parsers) -> None:
-    token = _command(commands, "token", _run_token, "Mint a player's token with the development key.")
+    token = command(commands, "token", _run_token, "Mint a player's token with the development key.")
     token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, _, -, ., :")
     token.add_argument("--hours", type=float, default=24, help="how long it is good (default: %(default)s)")
-    _data_option(token)
+    data_option(token)
 
 
 def _run_token(arguments: argparse.Namespace) -> int:
@@ -288,11 +289,11 @@ def _run_token(arguments: argparse.Namespace) -> int:
 
 def _serve(commands: Parsers) -> None:
     summary = "Run one service until SIGTERM; settings come from PROMONTORY_*."
-    services = _group(commands, "serve", summary, of="service")
-    rules = _command(services, "rules", _run_rules, "Referee the matches of one game.")
+    services = group(commands, "serve", summary, of="service")
+    rules = command(services, "rules", _run_rules, "Referee the matches of one game.")
     rules.add_argument("--game", required=True, help="the game's name, for example transcontinental")
-    _command(services, "matchmaking", _run_matchmaking, "Queue tickets, make matches, keep the lobby.")
-    _command(services, "scoring", _run_scoring, "Tally matches and keep the ratings.")
+    command(services, "matchmaking", _run_matchmaking, "Queue tickets, make matches, keep the lobby.")
+    command(services, "scoring", _run_scoring, "Tally matches and keep the ratings.")
 
 
 def _run_rules(arguments: argparse.Namespace) -> int:
@@ -317,7 +318,7 @@ def _run_scoring(_: argparse.Namespace) -> int:
 
 
 def _relay(commands: Parsers) -> None:
-    _command(commands, "relay", _run_relay, "Hand the logs' obligations to the workers until SIGTERM.")
+    command(commands, "relay", _run_relay, "Hand the logs' obligations to the workers until SIGTERM.")
 
 
 def _run_relay(_: argparse.Namespace) -> int:
@@ -328,7 +329,7 @@ def _run_relay(_: argparse.Namespace) -> int:
 
 
 def _work(commands: Parsers) -> None:
-    _command(commands, "work", _run_work, "Play bots' turns and tally finished matches until SIGTERM.")
+    command(commands, "work", _run_work, "Play bots' turns and tally finished matches until SIGTERM.")
 
 
 def _run_work(_: argparse.Namespace) -> int:
@@ -342,7 +343,7 @@ def _run_work(_: argparse.Namespace) -> int:
 
 
 def _load_functions(commands: Parsers) -> None:
-    _command(commands, "load-functions", _run_load_functions, "Load the server-side functions that the services call.")
+    command(commands, "load-functions", _run_load_functions, "Load the server-side functions that the services call.")
 
 
 def _run_load_functions(_: argparse.Namespace) -> int:
@@ -353,27 +354,6 @@ def _run_load_functions(_: argparse.Namespace) -> int:
     for library in asyncio.run(load_all(settings.redis_url, require_aof=settings.require_aof)):
         print(f"loaded {library}")
     return 0
-
-
-def _ratings(commands: Parsers) -> None:
-    actions = _group(commands, "ratings", "Look after the ratings.", of="action")
-    rebuild = _command(
-        actions, "rebuild", _run_rebuild, "Recompute a pool's ratings from the logs and compare, byte by byte."
-    )
-    rebuild.add_argument("--pool", required=True, help="the pool")
-    _data_option(rebuild)
-    _json_option(rebuild)
-
-
-def _run_rebuild(arguments: argparse.Namespace) -> int:
-    from promontory.local.rebuild import rebuild
-
-    found = asyncio.run(rebuild(_redis_url(arguments), arguments.pool, archive_url=_archive_url(arguments)))
-    if arguments.json:
-        _print_json(found)
-    else:
-        print(found.sentence())
-    return 0 if found.equal else 1
 
 
 def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> int:

@@ -17,7 +17,7 @@ from promontory import AsyncClient, Unauthenticated
 from promontory.cli import main
 from promontory.client.tables import TableOptions
 from promontory.local.platform import Platform
-from promontory.local.rebuild import rebuild
+from promontory.local.ratings import rebuild
 from promontory.runtime.identity import PLAYER_SCOPES, load_key
 from tests.support.players import Journal, play_match
 from tests.support.waiting import eventually
@@ -67,7 +67,7 @@ async def test_a_player_is_forgotten_and_logs_and_ratings_stay_right(
         before = await ben.export_match(GAME, match_id)
         table = await client.create_table(GAME, TableOptions())
 
-        assert await ada.run("export", "--out", tmp_path / "ada.json") == 0
+        assert await ada.run("export", "--output", tmp_path / "ada.json") == 0
         document = json.loads((tmp_path / "ada.json").read_text())
         assert (document["player_id"], document["identity"]["subject"]) == (player, SUBJECT)
         assert [each["match_id"] for each in document["matches"]] == [match_id]

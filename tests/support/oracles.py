@@ -13,7 +13,7 @@ from promontory.client.asynchronous import AsyncClient
 from promontory.eventlog.redis_server import connect
 from promontory.games.registry import GAMES, entry_of_match
 from promontory.local.platform import Platform
-from promontory.local.rebuild import rebuild
+from promontory.local.ratings import rebuild
 from promontory.rules.audit import audit, shipped_rulesets
 from tests.support.players import Journal, client_of
 from tests.support.waiting import eventually

@@ -207,6 +207,14 @@ def test_without_its_deck_the_audit_says_which_one_is_missing(own: Path, capsys:
     assert told.endswith("--game-data pacific=FILE\n")
 
 
+def test_a_match_with_an_own_deck_is_replayed_with_that_deck(own: Path, capsys: Output) -> None:
+    """[docs/replay] The deck is named as for an audit."""
+    assert run("replay", "--json", str(own / "match.jsonl")) == 1
+    assert capsys.readouterr().err.endswith("name that file: --game-data pacific=FILE\n")
+    assert run("replay", "--json", "--game-data", f"pacific={own / 'deck.json'}", str(own / "match.jsonl")) == 0
+    assert capsys.readouterr().out.startswith('{"version":1,')
+
+
 @pytest.mark.parametrize(
     ("given", "problem"),
     [

@@ -155,8 +155,8 @@ def replay_file(file: Path, data: Sequence[bytes] = ()) -> Replay:
         if hashlib.sha256(own).digest() == created.data_hash:
             game = entry.load(own, rules_version=created.rules_version)
     if game.data_hash != created.data_hash:
-        wanted = created.data_hash.hex()
-        raise RecordingError(f"it is played with data whose SHA-256 is {wanted}; name that file: --game-data FILE")
+        wanted, option = created.data_hash.hex(), f"--game-data {entry.name}=FILE"
+        raise RecordingError(f"it is played with data whose SHA-256 is {wanted}; name that file: {option}")
     return Replay(recording, game)
 
 

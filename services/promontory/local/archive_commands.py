@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from promontory.local.arguments import (
     Parsers,
+    archive_url,
     command,
     count,
+    count_line,
     data_option,
     group,
     json_option,
+    output_option,
     print_json,
     redis_url,
 )
-
-ARCHIVE_DIRECTORY = "archive"
-"""Where `promontory up` keeps finished matches, below its data directory."""
 
 
 def add_archive(commands: Parsers) -> None:
@@ -34,7 +32,7 @@ def add_archive(commands: Parsers) -> None:
     listed.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (default: %(default)s)")
     export = command(actions, "export", _run_export, "Write an archived match's audit file; needs no running service.")
     export.add_argument("match", help="the match's id")
-    export.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: MATCH.jsonl)")
+    output_option(export, usual="MATCH.jsonl")
     verify = command(actions, "verify", _run_verify, "Read every file and replay its match.")
     rebuild = command(actions, "rebuild", _run_rebuild, "Make the index anew from the files.")
     summary = "Have finished matches archived that the log still has, as those from before there was an archive."
@@ -55,15 +53,6 @@ def _archive_option(parser: argparse.ArgumentParser) -> None:
         help="file:///directory or s3://bucket/prefix (default: PROMONTORY_ARCHIVE_URL, or that of `promontory up`)",
     )
     data_option(parser)
-
-
-def archive_url(arguments: argparse.Namespace) -> str:
-    """Return the archive's address: as given, from the settings, or that of `promontory up`; or an empty one."""
-    from promontory.runtime.settings import given
-
-    usual: Path = arguments.data_dir.absolute() / ARCHIVE_DIRECTORY
-    named: str = getattr(arguments, "archive", "") or given("archive_url") or ""
-    return named or (usual.as_uri() if usual.is_dir() else "")
 
 
 def _required_url(arguments: argparse.Namespace) -> str:
@@ -102,19 +91,15 @@ def _run_verify(arguments: argparse.Namespace) -> int:
     from promontory.runtime.settings import given
     from promontory.workers.archiving import rulesets_of
 
-    with _progress("verifying", quiet=arguments.json) as progress:
-        rulesets = rulesets_of(given("data_files") or "")
-        found = asyncio.run(archives.verify(_required_url(arguments), rulesets, progress=progress))
-    return _tell(found, arguments)
+    url, rulesets = _required_url(arguments), rulesets_of(given("data_files") or "")
+    return _tell(asyncio.run(archives.verify(url, rulesets, progress=count_line("matches"))), arguments)
 
 
 def _run_rebuild(arguments: argparse.Namespace) -> int:
     from promontory.local import archives
 
-    with _progress("indexing", quiet=arguments.json) as progress:
-        url, server = _required_url(arguments), redis_url(arguments)
-        found = asyncio.run(archives.rebuild(url, server, progress=progress))
-    return _tell(found, arguments)
+    url, server = _required_url(arguments), redis_url(arguments)
+    return _tell(asyncio.run(archives.rebuild(url, server, progress=count_line("matches"))), arguments)
 
 
 def _tell(found: Any, arguments: argparse.Namespace) -> int:
@@ -130,23 +115,9 @@ def _run_backfill(arguments: argparse.Namespace) -> int:
     from promontory.local import archives
 
     _required_url(arguments)
-    with _progress("looking for matches", quiet=arguments.json) as progress:
-        found = asyncio.run(archives.backfill(redis_url(arguments), progress=progress))
+    found = asyncio.run(archives.backfill(redis_url(arguments), progress=count_line("matches")))
     if arguments.json:
         print_json({"matches": found})
     else:
         print(f"{counted(found, 'match', 'matches')} to be archived; relay and workers do it")
     return 0
-
-
-@contextmanager
-def _progress(what: str, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Give what shows how many matches are done, and how many a second, while it is a person who waits."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed} matches"))
-    console = Console(stderr=True, quiet=quiet)
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done: bar.update(task, completed=done)

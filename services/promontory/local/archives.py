@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -18,13 +17,11 @@ from promontory.archive.walking import walk
 from promontory.eventlog.notes import recorded_at_ms
 from promontory.eventlog.obligations import archive_name
 from promontory.eventlog.port import LogCorrupt, bucket_of
-from promontory.eventlog.redis_server import check_policy, connect
-from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games.registry import GAMES, entry
 from promontory.games.text import counted
+from promontory.local.log import closed_matches, operators_log
 from promontory.rules.audit import audit
 from promontory.rules.ruleset import Ruleset
-from promontory.runtime import clock
 
 Progress = Callable[[int], None]
 """Is told how many matches are done."""
@@ -86,7 +83,7 @@ async def verify(url: str, rulesets: Sequence[Ruleset], *, progress: Progress) -
 async def rebuild(url: str, redis_url: str, *, progress: Progress) -> Checked:
     """Make the index anew from the files of the archive at `url`; files that are not in order are left out."""
     archive, sizes, damaged = open_archive(url), list[int](), list[Damaged]()
-    async with _log(redis_url) as log:
+    async with operators_log(redis_url) as log:
         index = RedisArchiveIndex(log.caller)
         await index.clear()
         async for match_id, raw in walk(archive):
@@ -105,10 +102,8 @@ async def backfill(redis_url: str, *, progress: Progress) -> int:
     Matches that ended before there was an archive are owed to none. The relay hands them out at once.
     """
     found = 0
-    async with _log(redis_url) as log:
-        async for match_id in log.closed_streams():
-            if not _is_match(match_id):
-                continue
+    async with operators_log(redis_url) as log:
+        async for match_id in closed_matches(log):
             commits = await log.read(match_id)
             name = archive_name(match_id, recorded_at_ms(match_id, commits[-1]))
             await log.owe(bucket_of(match_id), name, delay_ms=0)
@@ -117,14 +112,10 @@ async def backfill(redis_url: str, *, progress: Progress) -> int:
     return found
 
 
-def _is_match(stream: str) -> bool:
-    return stream.partition("-")[0] in {game.code for game in GAMES}
-
-
 async def latest(url: str, redis_url: str, *, game: str = "", player: str = "", limit: int) -> list[Line]:
     """Return the matches that ended last, at most `limit`, of a game or a player or of all; as the index has them."""
     archive = open_archive(url)
-    async with _log(redis_url) as log:
+    async with operators_log(redis_url) as log:
         index = RedisArchiveIndex(log.caller)
         if player:
             found = await index.of_player(player, limit=limit)
@@ -152,10 +143,3 @@ async def segment(url: str, match_id: str) -> Segment:
     if raw is None:
         raise LookupError(f"{match_id} is not in the archive: {archive.location(match_id)} is not there")
     return unpack(match_id, raw)
-
-
-@asynccontextmanager
-async def _log(redis_url: str) -> AsyncIterator[RedisEventLog]:
-    async with connect(redis_url) as connections:
-        await check_policy(connections.commands, require_aof=False)
-        yield RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)

@@ -13,7 +13,11 @@ import msgspec
 from promontory.client.places import DATA_DIRECTORY, REDIS_URL_FILE
 
 Run = Callable[[argparse.Namespace], int]
-Parsers = Any  # argparse's class of sub-parsers is private
+Parsers = Any  # argparse's class of sub-parsers is private, as is that of groups of options
+Options = Any
+
+ARCHIVE_DIRECTORY = "archive"
+"""Where `promontory up` keeps finished matches, below its data directory."""
 
 
 def command(commands: Parsers, name: str, run: Run, summary: str) -> argparse.ArgumentParser:
@@ -36,9 +40,57 @@ def count(text: str) -> int:
     return int(text)
 
 
-def json_option(command: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+def json_option(command: argparse.ArgumentParser, *, instead: str = "JSON") -> None:
+    """Add `--json`; `instead` of text says what is printed."""
+    command.add_argument("--json", action="store_true", help=f"print {instead} instead of text")
+
+
+def output_option(command: argparse.ArgumentParser, *, usual: str) -> None:
+    """Add `--output`; without it the command writes to what is `usual`."""
+    command.add_argument("--output", type=Path, metavar="FILE", help=f"where to write it (default: {usual})")
+
+
+def seat_option(command: Options) -> None:
+    """Add `--seat`."""
+    command.add_argument(
+        "--seat",
+        type=int,
+        metavar="N",
+        help="a seat to look from, from 0; your own while the match is open (default: a spectator)",
+    )
+
+
+def game_data_option(command: argparse.ArgumentParser) -> None:
+    """Add `--game-data`."""
+    command.add_argument(
+        "--game-data",
+        action="append",
+        type=_game_file,
+        default=[],
+        metavar="GAME=FILE",
+        help="cards or tiles that matches are played with instead of the shipped ones; may be repeated",
+    )
+
+
+def _game_file(text: str) -> tuple[str, Path]:
+    """Return the game and the file that GAME=FILE names."""
+    from promontory.games import registry
+
+    game, _, file = text.partition("=")
+    if not game or not file:
+        raise argparse.ArgumentTypeError(f"must be GAME=FILE, not {text!r}")
+    try:
+        return registry.entry(game).name, Path(file)
+    except registry.UnknownGameError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def game_data(arguments: argparse.Namespace) -> dict[str, list[bytes]]:
+    """Return the contents of the files that `--game-data` names, by game."""
+    found: dict[str, list[bytes]] = {}
+    for game, file in arguments.game_data:
+        found.setdefault(game, []).append(file.read_bytes())
+    return found
 
 
 def data_option(command: argparse.ArgumentParser) -> None:
@@ -79,6 +131,15 @@ def redis_url(arguments: argparse.Namespace) -> str:
 
     noted: Path = arguments.data_dir / REDIS_URL_FILE
     return noted.read_text() if noted.exists() and not given("redis_url") else load(ProcessSettings).redis_url
+
+
+def archive_url(arguments: argparse.Namespace) -> str:
+    """Return the archive's address: as given, from the settings, or that of `promontory up`; or an empty one."""
+    from promontory.runtime.settings import given
+
+    usual: Path = arguments.data_dir.absolute() / ARCHIVE_DIRECTORY
+    named: str = getattr(arguments, "archive", "") or given("archive_url") or ""
+    return named or (usual.as_uri() if usual.is_dir() else "")
 
 
 def tell(line: str) -> None:

@@ -15,6 +15,8 @@ from promontory.local.arguments import (
     command,
     count_line,
     data_option,
+    game_data,
+    game_data_option,
     json_option,
     print_json,
     redis_url,
@@ -34,9 +36,9 @@ def add_audit(commands: Parsers) -> None:
         help="an audit file, and the rating record FILE.ratings.json beside it if there is one; or the id of a"
         " finished match, to fetch it and its ratings from the platform",
     )
-    _game_data_option(audit)
+    game_data_option(audit)
     access_options(audit)
-    json_option(audit)
+    json_option(audit, instead="a JSON list")
 
 
 def _run_audit(arguments: argparse.Namespace) -> int:
@@ -56,7 +58,7 @@ def _audited(arguments: argparse.Namespace) -> Iterator[Any]:
     from promontory.local import audits
     from promontory.rules.audit import shipped_rulesets
 
-    data = _game_data(arguments)
+    data = game_data(arguments)
     rulesets = shipped_rulesets(data)
     files = audits.by_match(Path(source) for source in arguments.matches if not audits.is_match(source))
     show = count_line(f"of {len(arguments.matches)}") if len(arguments.matches) > 1 else None
@@ -77,51 +79,19 @@ def add_versions(commands: Parsers) -> None:
     summary = "Count the open matches of each rules version, with the data they are played with."
     versions = command(commands, "versions", _run_versions, summary)
     versions.epilog = "Exit code 1: there are open matches that cannot be served with the rules and the data here."
-    _game_data_option(versions)
+    game_data_option(versions)
     data_option(versions)
-    json_option(versions)
+    json_option(versions, instead="a JSON list")
 
 
 def _run_versions(arguments: argparse.Namespace) -> int:
     from promontory.local import versions
     from promontory.runtime.settings import given
 
-    rulesets = versions.installed(given("data_files") or "", _game_data(arguments))
+    rulesets = versions.installed(given("data_files") or "", game_data(arguments))
     found = asyncio.run(versions.survey(redis_url(arguments), rulesets, progress=count_line("open matches")))
     if arguments.json:
         print_json(found)
     else:
         print(versions.text(found))
     return 0 if all(each.served for each in found) else 1
-
-
-def _game_data_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--game-data",
-        action="append",
-        type=_game_file,
-        default=[],
-        metavar="GAME=FILE",
-        help="cards or tiles that matches are played with instead of the shipped ones; may be repeated",
-    )
-
-
-def _game_file(text: str) -> tuple[str, Path]:
-    """Return the game and the file that GAME=FILE names."""
-    from promontory.games import registry
-
-    game, _, file = text.partition("=")
-    if not game or not file:
-        raise argparse.ArgumentTypeError(f"must be GAME=FILE, not {text!r}")
-    try:
-        return registry.entry(game).name, Path(file)
-    except registry.UnknownGameError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _game_data(arguments: argparse.Namespace) -> dict[str, list[bytes]]:
-    """Return the contents of the files that `--game-data` names, by game."""
-    found: dict[str, list[bytes]] = {}
-    for game, file in arguments.game_data:
-        found.setdefault(game, []).append(file.read_bytes())
-    return found

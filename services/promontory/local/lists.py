@@ -8,13 +8,13 @@ from promontory.archive.opening import open_archive, with_archive
 from promontory.archive.segment import unpack
 from promontory.archive.walking import walk
 from promontory.eventlog.port import Commit, LogCorrupt
-from promontory.eventlog.redis_server import check_policy, connect
+from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games.registry import GAMES
+from promontory.local.log import closed_matches, operators_log
 from promontory.matchmaking.rebuild import Progress, Rebuilt, rebuild_lists
 from promontory.matchmaking.redis_lists import RedisLists
 from promontory.matchmaking.redis_tickets import Server
-from promontory.runtime import clock
 
 
 async def rebuild(redis_url: str, *, archive_url: str, progress: Progress) -> Rebuilt:
@@ -22,11 +22,9 @@ async def rebuild(redis_url: str, *, archive_url: str, progress: Progress) -> Re
 
     Raises `UnsafeServer` or `LibraryMissing` for a server that the services would refuse.
     """
-    async with connect(redis_url) as connections:
-        await check_policy(connections.commands, require_aof=False)
+    async with operators_log(redis_url) as log, connect(redis_url) as connections:
         server = Server(connections.commands, blocking=connections.blocking)
         await server.start()
-        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
         whole = with_archive(log, archive_url)
         return await rebuild_lists(RedisLists(server), _logs(log, archive_url), whole, progress=progress)
 
@@ -36,10 +34,8 @@ async def _logs(log: RedisEventLog, archive_url: str) -> AsyncIterator[tuple[str
         async for page in log.openings(game.code):
             for opening in page:
                 yield opening.stream, await _commits(log, opening.stream, limit=1)
-    codes = {game.code for game in GAMES}
-    async for stream in log.closed_streams():
-        if stream.partition("-")[0] in codes:
-            yield stream, await _commits(log, stream)
+    async for match_id in closed_matches(log):
+        yield match_id, await _commits(log, match_id)
     if archive_url:
         async for match_id, raw in walk(open_archive(archive_url)):
             yield match_id, _unpacked(match_id, raw)

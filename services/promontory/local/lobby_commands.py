@@ -1,4 +1,4 @@
-"""`promontory matches`, `promontory table` and `promontory lists`."""
+"""`promontory matches` and `promontory table`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
-from promontory.local.archive_commands import archive_url
 from promontory.local.arguments import (
     Parsers,
     access,
     access_options,
     command,
     count,
-    count_line,
-    data_option,
     group,
     json_option,
     print_json,
-    redis_url,
     tell,
 )
 
@@ -37,7 +33,7 @@ def add_matches(commands: Parsers) -> None:
     matches.add_argument("--pool", default="", help="only this pool's")
     matches.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (default: %(default)s)")
     access_options(matches)
-    json_option(matches)
+    json_option(matches, instead="a JSON list")
 
 
 def _run_matches(arguments: argparse.Namespace) -> int:
@@ -128,25 +124,3 @@ def _wait(arguments: argparse.Namespace, sit: Any) -> int:
     else:
         print(found.sentence())
     return 0
-
-
-def add_lists(commands: Parsers) -> None:
-    """Add `promontory lists`."""
-    actions = group(commands, "lists", "Look after the lists of matches.", of="action")
-    summary = "Make the lists anew from the logs and the archive, while everything runs, and say what was not right."
-    rebuild = command(actions, "rebuild", _run_rebuild, summary)
-    rebuild.epilog = "Exit code 1: the log of a match cannot be read."
-    data_option(rebuild)
-    json_option(rebuild)
-
-
-def _run_rebuild(arguments: argparse.Namespace) -> int:
-    from promontory.local.lists import rebuild
-
-    where, show = archive_url(arguments), count_line("matches")
-    found = asyncio.run(rebuild(redis_url(arguments), archive_url=where, progress=show))
-    if arguments.json:
-        print_json(found)
-    else:
-        print(found.sentence())
-    return 1 if found.unreadable else 0

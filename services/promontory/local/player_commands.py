@@ -5,10 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promontory.local.arguments import Parsers, access, access_options, command, group, json_option, print_json
+from promontory.local.arguments import (
+    Parsers,
+    access,
+    access_options,
+    command,
+    group,
+    json_option,
+    output_option,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from promontory.client.players import Forgetting
@@ -22,7 +30,7 @@ def add_player(commands: Parsers) -> None:
     shown = command(actions, "id", _run_id, "Show the player id of your token, or of a subject.")
     shown.add_argument("--subject", default="", help="what the identity provider calls the player (operators)")
     export = command(actions, "export", _run_export, "Write all that the platform holds about a player, as JSON.")
-    export.add_argument("--out", type=Path, metavar="FILE", help="where to write it (default: standard output)")
+    output_option(export, usual="standard output")
     forget = command(actions, "forget", _run_forget, "Have a player forgotten; this cannot be undone.")
     forget.add_argument("--yes", action="store_true", help="do not ask whether it is meant")
     json_option(forget)
@@ -47,11 +55,11 @@ def _run_export(arguments: argparse.Namespace) -> int:
         return await client.export_player(arguments.player)  # type: ignore[no-any-return]
 
     document = _with_client(arguments, export, as_operator=bool(arguments.player))
-    if arguments.out is None:
+    if arguments.output is None:
         print(document.decode(), end="")
     else:
-        arguments.out.write_bytes(document)
-        print(f"wrote {arguments.out}")
+        arguments.output.write_bytes(document)
+        print(f"wrote {arguments.output}")
     return 0
 
 

@@ -8,7 +8,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from promontory.local.arguments import Parsers, access, access_options, command, count
+from promontory.local.arguments import (
+    Parsers,
+    access,
+    access_options,
+    command,
+    count,
+    game_data,
+    game_data_option,
+    json_option,
+    seat_option,
+)
 
 
 def add_replay(commands: Parsers) -> None:
@@ -18,21 +28,14 @@ def add_replay(commands: Parsers) -> None:
     replay.epilog = "At a terminal keys lead on; else all steps are printed. A file needs no platform."
     replay.add_argument("match", metavar="MATCH", help="the match's id, or its audit file")
     angle = replay.add_mutually_exclusive_group()
-    angle.add_argument("--seat", type=int, metavar="N", help="the seat to look from, from 0 (default: a spectator)")
+    seat_option(angle)
     angle.add_argument("--full", action="store_true", help="show all seats' views, and what no seat could see")
     replay.add_argument(
         "--from", dest="first", type=count, default=1, metavar="VERSION", help="begin at this version (default: 1)"
     )
-    replay.add_argument(
-        "--game-data",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="cards or tiles that the match in a file was played with instead of the shipped ones; may be repeated",
-    )
+    game_data_option(replay)
     access_options(replay)
-    replay.add_argument("--json", action="store_true", help="print a JSON object a step instead of text")
+    json_option(replay, instead="a line of JSON for each step")
 
 
 def _run_replay(arguments: argparse.Namespace) -> int:
@@ -57,7 +60,7 @@ def _replay(arguments: argparse.Namespace) -> Any:
 
     file = Path(arguments.match)
     if file.suffix or file.exists():
-        return replay_command.read(file, [each.read_bytes() for each in arguments.game_data])
+        return replay_command.read(file, [data for files in game_data(arguments).values() for data in files])
     return asyncio.run(replay_command.fetch(access(arguments), arguments.match))
 
 

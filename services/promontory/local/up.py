@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from promontory.client.places import DATA_DIRECTORY, ENDPOINTS_FILE, REDIS_URL_FILE, TOKEN_FILE
-from promontory.local.archive_commands import ARCHIVE_DIRECTORY
+from promontory.local.arguments import ARCHIVE_DIRECTORY
 from promontory.local.platform import Platform
 from promontory.local.processes import ProcessFailed
 from promontory.runtime.embedded import ServerFailed

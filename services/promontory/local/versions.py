@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from promontory.eventlog.redis_server import check_policy, connect
-from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games import registry
 from promontory.games.text import counted, table
+from promontory.local.log import operators_log
 from promontory.rules.main import data_files
 from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.survey import Pinned, Progress, open_matches
-from promontory.runtime import clock
 
 
 def installed(setting: str, data: Mapping[str, Sequence[bytes]]) -> tuple[Ruleset, ...]:
@@ -30,9 +28,7 @@ async def survey(redis_url: str, rulesets: Sequence[Ruleset], *, progress: Progr
     `progress` is told how many matches have been found. Raises `ServerUnreachable`, `UnsafeServer`.
     """
     found: list[Pinned] = []
-    async with connect(redis_url) as connections:
-        await check_policy(connections.commands, require_aof=False)
-        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    async with operators_log(redis_url) as log:
         for ruleset in rulesets:
             pinned = await open_matches(log, ruleset, progress=_from(sum(each.matches for each in found), progress))
             found += sorted([*pinned, *_idle(ruleset, pinned)], key=lambda each: (each.rules_version, each.data_hash))

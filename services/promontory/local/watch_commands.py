@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from promontory.local.arguments import Parsers, access, access_options, command
+from promontory.local.arguments import Parsers, access, access_options, command, json_option, seat_option
 
 
 def add_watch(commands: Parsers) -> None:
@@ -16,9 +16,9 @@ def add_watch(commands: Parsers) -> None:
     summary = "Show a match as it is played, as a seat or a spectator may see it, until it is over."
     watch = command(commands, "watch", _run_watch, summary)
     watch.add_argument("match", help="the match's id")
-    watch.add_argument("--seat", type=int, metavar="N", help="an own seat to look from, from 0 (default: a spectator)")
+    seat_option(watch)
     access_options(watch)
-    watch.add_argument("--json", action="store_true", help="print a JSON object a line instead of text")
+    json_option(watch, instead="a line of JSON for each update")
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from promontory.eventlog.obligations import tally_name
 from promontory.eventlog.port import bucket_of
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.local.rebuild import rebuild
+from promontory.local.ratings import rebuild
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime import clock
 from promontory.runtime.identity import PLAYER_SCOPES

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from promontory.archive.opening import with_archive
-from promontory.eventlog.redis_server import check_policy, connect
-from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.runtime import clock
+from promontory.local.log import operators_log
 from promontory.scoring.rebuild import Rebuilt, rebuild_pool
 
 
@@ -14,9 +12,7 @@ async def rebuild(redis_url: str, pool: str, *, archive_url: str = "") -> Rebuil
 
     Raises `LookupError` if no match of the pool was ever tallied.
     """
-    async with connect(redis_url) as connections:
-        await check_policy(connections.commands, require_aof=False)
-        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
+    async with operators_log(redis_url) as log:
         found = await rebuild_pool(with_archive(log, archive_url), pool)
     if not found.matches:
         raise LookupError(f"no match of {pool!r} was ever tallied here: is that the pool's name?")
