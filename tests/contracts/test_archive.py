@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from promontory.archive.memory import MemoryArchive
-from promontory.archive.opening import open_archive
-from promontory.archive.port import Archive
+from promontory.archive.memory import MemoryArchive, MemoryArchiveIndex
+from promontory.archive.opening import open_archive, open_indexed
+from promontory.archive.port import Archive, Entry
 from promontory.eventlog.port import ArchiveUnavailable
 from promontory.runtime.settings import SettingsError
 from tests.support.archiving import MATCH, OTHERS
@@ -113,6 +113,22 @@ async def test_a_directory_that_is_not_mounted_is_not_taken_for_empty(directory:
     (tmp_path / "archive").rmdir()
     (tmp_path / "away").rename(tmp_path / "archive")
     assert await directory.get(MATCH) == b"content"
+
+
+async def test_a_volume_that_is_not_mounted_yet_is_not_made_an_archive(tmp_path: Path) -> None:
+    """The index knows matches: a new archive below the mount point would take others, and then hide them."""
+    index = MemoryArchiveIndex()
+    made = await open_indexed(f"file://{tmp_path}/archive", index)
+    await made.put(MATCH, b"content")
+    await index.add(Entry(MATCH, "tc", ("ada", "ben"), 1))
+    (tmp_path / "archive").rename(tmp_path / "volume")
+    (tmp_path / "archive").mkdir()
+    found = await open_indexed(f"file://{tmp_path}/archive", index)
+    with pytest.raises(ArchiveUnavailable):
+        await found.put(MATCH, b"hidden")
+    (tmp_path / "archive").rmdir()
+    (tmp_path / "volume").rename(tmp_path / "archive")
+    assert await found.get(MATCH) == b"content"
 
 
 async def test_what_a_killed_process_left_is_swept_and_never_read(directory: Archive, tmp_path: Path) -> None:

@@ -59,3 +59,9 @@ async def test_it_forgets_everything_when_it_is_cleared(index: ArchiveIndex) -> 
     await index.clear()
     assert not await index.holds(MATCH)
     assert (await index.of_game("tc", limit=10), await index.of_player("ben", limit=10)) == ([], [])
+
+
+async def test_it_is_empty_until_a_match_is_noted_and_when_it_is_cleared(index: ArchiveIndex) -> None:
+    before = await index.is_empty()
+    await index.clear()
+    assert (before, await index.is_empty()) == (False, True)

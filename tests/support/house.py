@@ -213,7 +213,7 @@ async def open_house(
     await load_library(connections.commands, event_log_library())
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
     settings = RulesSettings(buckets=BUCKETS, seal_key_file=place.directory / "seal.key", archive_url=archive_url)
-    archived = with_archive(log, archive_url)
+    archived = await with_archive(log, archive_url)
     service = compose(load_ruleset(place.game, data), archived, settings)
     beside = [asyncio.create_task(each) for each in service.beside]
     serving = [(descriptor, wrap_rules(rules) if wrap_rules else rules) for descriptor, rules in service.servicers]

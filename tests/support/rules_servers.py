@@ -72,7 +72,7 @@ async def server_of(
     log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms, tuning=tuning)
     await log.start()
     found = RulesSettings(seal_key_file=_seal_key(keys.directory), **settings)
-    service = compose(rules, with_archive(log, found.archive_url), found, seed=seed)
+    service = compose(rules, await with_archive(log, found.archive_url), found, seed=seed)
     tasks = [asyncio.create_task(beside) for beside in service.beside]
     async with served(service.servicers, keys, settings=found) as address:
         yield RulesServer(address, service)

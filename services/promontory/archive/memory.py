@@ -50,6 +50,10 @@ class MemoryArchiveIndex:
         """Tell whether `match_id` was noted."""
         return match_id in self._entries
 
+    async def is_empty(self) -> bool:
+        """Tell whether no match was noted."""
+        return not self._entries
+
     async def of_game(self, code: str, *, limit: int) -> Sequence[Listed]:
         """Return the latest matches of a game; see `ArchiveIndex.of_game`."""
         return self._latest([entry for entry in self._entries.values() if entry.game == code], limit)

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from promontory.archive.directory import DirectoryArchive
-from promontory.archive.port import Archive
+from promontory.archive.port import Archive, ArchiveIndex
 from promontory.archive.reading import ArchivedEventLog
 from promontory.archive.redis_index import RedisArchiveIndex
 from promontory.eventlog.port import EventLog
@@ -17,8 +17,10 @@ FORMS = "file:///directory, or s3://bucket/prefix?endpoint=http://host:port"
 _S3_OPTIONS = {"endpoint", "region", "addressing"}
 
 
-def open_archive(url: str) -> Archive:
-    """Return the archive at `url`; a directory that is not there is made.
+def open_archive(url: str, *, is_new: bool = True) -> Archive:
+    """Return the archive at `url`; a directory that is not there is made, if the archive may be a new one.
+
+    If it may not, it is unavailable until the directory is there.
 
     Raises:
         SettingsError: it is of another form, or needs a package that is not installed.
@@ -26,26 +28,39 @@ def open_archive(url: str) -> Archive:
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
-        return _directory(url, parts)
+        return _directory(url, parts, is_new=is_new)
     if parts.scheme == "s3":
         return _bucket(url, parts)
     raise _unusable(url)
 
 
-def with_archive(log: RedisEventLog, url: str) -> EventLog:
+async def open_indexed(url: str, index: ArchiveIndex) -> Archive:
+    """Return the archive at `url` whose files `index` knows.
+
+    Where that knows any, a directory that is not there is a volume that is not mounted: a new archive in its place
+    would take matches that are out of sight once it is. Raises what `open_archive` does, and `EventLogUnavailable`.
+    """
+    return open_archive(url, is_new=await index.is_empty())
+
+
+async def with_archive(log: RedisEventLog, url: str) -> EventLog:
     """Return `log` as it is read with the archive at `url`; an empty one stands for none.
 
-    Raises what `open_archive` raises.
+    Raises what `open_indexed` raises.
     """
-    return ArchivedEventLog(log, open_archive(url), RedisArchiveIndex(log.caller)) if url else log
+    if not url:
+        return log
+    index = RedisArchiveIndex(log.caller)
+    return ArchivedEventLog(log, await open_indexed(url, index), index)
 
 
-def _directory(url: str, parts: SplitResult) -> Archive:
+def _directory(url: str, parts: SplitResult, *, is_new: bool) -> Archive:
     path = Path(unquote(parts.path))
     if parts.netloc or parts.query or not path.is_absolute():
         raise _unusable(url)
     archive = DirectoryArchive(path)
-    archive.prepare()
+    if is_new:
+        archive.prepare()
     return archive
 
 

@@ -60,6 +60,9 @@ class ArchiveIndex(Protocol):
     async def holds(self, match_id: str) -> bool:
         """Tell whether `match_id` was noted."""
 
+    async def is_empty(self) -> bool:
+        """Tell whether no match was noted."""
+
     async def of_game(self, code: str, *, limit: int) -> Sequence[Listed]:
         """Return at most `limit` matches of the game with `code`, those that ended last first."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from promontory.archive.port import Entry, Listed
 from promontory.eventlog.redis_calls import Caller
+from promontory.games.registry import GAMES
 
 GAME_KEY = "{archive}:game:"
 PLAYER_KEY = "{archive}:player:"
@@ -28,6 +29,11 @@ class RedisArchiveIndex:
         """Tell whether `match_id` was noted."""
         game = match_id.partition("-")[0]
         return await self._caller.command("ZSCORE", GAME_KEY + game, match_id) is not None
+
+    async def is_empty(self) -> bool:
+        """Tell whether no match was noted."""
+        found: int = await self._caller.command("EXISTS", *(GAME_KEY + game.code for game in GAMES))
+        return found == 0
 
     async def of_game(self, code: str, *, limit: int) -> Sequence[Listed]:
         """Return the latest matches of a game; see `ArchiveIndex.of_game`."""

@@ -63,7 +63,7 @@ class Line(msgspec.Struct, frozen=True):
 
 async def verify(url: str, rulesets: Sequence[Ruleset], *, progress: Progress) -> Checked:
     """Read every file of the archive at `url` and replay its match by `rulesets`."""
-    archive, sizes = open_archive(url), list[int]()
+    archive, sizes = open_archive(url, is_new=False), list[int]()
     damaged, undecided = list[Damaged](), list[Damaged]()
     async for match_id, raw in walk(archive):
         sizes.append(len(raw))
@@ -82,9 +82,10 @@ async def verify(url: str, rulesets: Sequence[Ruleset], *, progress: Progress) -
 
 async def rebuild(url: str, redis_url: str, *, progress: Progress) -> Checked:
     """Make the index anew from the files of the archive at `url`; files that are not in order are left out."""
-    archive, sizes, damaged = open_archive(url), list[int](), list[Damaged]()
+    archive, sizes, damaged = open_archive(url, is_new=False), list[int](), list[Damaged]()
     async with operators_log(redis_url) as log:
         index = RedisArchiveIndex(log.caller)
+        await anext(aiter(archive.scan()), None)  # what does not answer must not cost the index
         await index.clear()
         async for match_id, raw in walk(archive):
             sizes.append(len(raw))
@@ -114,7 +115,7 @@ async def backfill(redis_url: str, *, progress: Progress) -> int:
 
 async def latest(url: str, redis_url: str, *, game: str = "", player: str = "", limit: int) -> list[Line]:
     """Return the matches that ended last, at most `limit`, of a game or a player or of all; as the index has them."""
-    archive = open_archive(url)
+    archive = open_archive(url, is_new=False)
     async with operators_log(redis_url) as log:
         index = RedisArchiveIndex(log.caller)
         if player:
@@ -138,7 +139,7 @@ def _line(archive: Archive, listed: Listed) -> Line:
 
 async def segment(url: str, match_id: str) -> Segment:
     """Return an archived match. Raises `LookupError` if there is none of this id, `LogCorrupt` if it is damaged."""
-    archive = open_archive(url)
+    archive = open_archive(url, is_new=False)
     raw = await archive.get(match_id)
     if raw is None:
         raise LookupError(f"{match_id} is not in the archive: {archive.location(match_id)} is not there")

@@ -25,7 +25,7 @@ async def rebuild(redis_url: str, *, archive_url: str, progress: Progress) -> Re
     async with operators_log(redis_url) as log, connect(redis_url) as connections:
         server = Server(connections.commands, blocking=connections.blocking)
         await server.start()
-        whole = with_archive(log, archive_url)
+        whole = await with_archive(log, archive_url)
         return await rebuild_lists(RedisLists(server), _logs(log, archive_url), whole, progress=progress)
 
 
@@ -37,7 +37,7 @@ async def _logs(log: RedisEventLog, archive_url: str) -> AsyncIterator[tuple[str
     async for match_id in closed_matches(log):
         yield match_id, await _commits(log, match_id)
     if archive_url:
-        async for match_id, raw in walk(open_archive(archive_url)):
+        async for match_id, raw in walk(open_archive(archive_url, is_new=False)):
             yield match_id, _unpacked(match_id, raw)
 
 

@@ -13,7 +13,7 @@ async def rebuild(redis_url: str, pool: str, *, archive_url: str = "") -> Rebuil
     Raises `LookupError` if no match of the pool was ever tallied.
     """
     async with operators_log(redis_url) as log:
-        found = await rebuild_pool(with_archive(log, archive_url), pool)
+        found = await rebuild_pool(await with_archive(log, archive_url), pool)
     if not found.matches:
         raise LookupError(f"no match of {pool!r} was ever tallied here: is that the pool's name?")
     return found

@@ -44,7 +44,7 @@ async def main(game_name: str, settings: RulesSettings) -> None:
     ruleset = load_ruleset(game_name, data_files(game_name, settings.data_files))
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
-        archived = with_archive(log, settings.archive_url)
+        archived = await with_archive(log, settings.archive_url)
         async with open_presence(settings.redis_url, clock=clock.now_ms) as presence:
             await serve(compose(ruleset, archived, settings, presence=presence), settings)
 

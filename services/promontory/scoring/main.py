@@ -21,7 +21,7 @@ async def main(settings: ScoringSettings) -> None:
     `SettingsError` if the archive's address is malformed.
     """
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
-        archived = with_archive(log, settings.archive_url)
+        archived = await with_archive(log, settings.archive_url)
         servicers = [(pb.DESCRIPTOR.services_by_name["ScoringService"], servicer(archived))]
         await serve(Service(servicers=servicers), settings)
 

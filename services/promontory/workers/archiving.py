@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from promontory.archive.archiver import Archiver, Judge, Outcome
-from promontory.archive.opening import open_archive
+from promontory.archive.opening import open_indexed
 from promontory.archive.redis_index import RedisArchiveIndex
 from promontory.client.loops import LoopThread
 from promontory.eventlog.redis_server import connect
@@ -41,8 +41,9 @@ class Archiving:
             raise SettingsError("a match is to be archived, and PROMONTORY_ARCHIVE_URL does not say where")
         connections = connect(settings.redis_url)
         log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
-        archive = open_archive(settings.archive_url)
-        return Archiver(log, archive, RedisArchiveIndex(log.caller), judge_by(rulesets_of(settings.data_files)))
+        index = RedisArchiveIndex(log.caller)
+        archive = self._loop.run(open_indexed(settings.archive_url, index))
+        return Archiver(log, archive, index, judge_by(rulesets_of(settings.data_files)))
 
 
 def rulesets_of(data_files: str) -> Sequence[Ruleset]:

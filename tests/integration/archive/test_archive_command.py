@@ -165,3 +165,15 @@ async def _closed_without_archive(log: RedisEventLog) -> Match:
 async def _with_log(url: str, use: Callable[[RedisEventLog], Awaitable[Any]]) -> Any:
     async with connect(url) as connections:
         return await use(RedisEventLog(connections.commands, blocking=connections.blocking, clock=now_ms))
+
+
+def test_an_archive_that_is_not_there_costs_no_index_and_is_not_made(
+    server: str, match: Match, directory: Path, capsys: Output
+) -> None:
+    """A volume that is not mounted, or a slip in the address."""
+    assert run("archive", "rebuild") == 0
+    directory.rename(directory.with_name("volume"))
+    assert [run("archive", "rebuild"), run("archive", "verify"), directory.exists()] == [1, 1, False]
+    assert "is the volume mounted?" in capsys.readouterr().err
+    assert run("archive", "list", "--player", "ben") == 0
+    assert match.match_id in capsys.readouterr().out

@@ -148,5 +148,5 @@ async def test_a_match_is_moved_from_a_real_server_into_any_archive(
     archiver = Archiver(log, depot.archive, depot.index, depot.judge)
     outcomes = [await archiver.archive(match.match_id, match.updated_at_ms) for _ in range(2)]
     assert outcomes == [Outcome.ARCHIVED, Outcome.REPEATED]
-    assert await with_archive(log, anywhere).read(match.match_id) == commits
+    assert await (await with_archive(log, anywhere)).read(match.match_id) == commits
     assert await depot.index.holds(match.match_id)
