@@ -242,14 +242,14 @@ def _show(commands: Parsers) -> None:
 
 
 def _run_show(arguments: argparse.Namespace) -> int:
-    from promontory.client import reading
+    from promontory.client import match_text, reading
 
     look = reading.look(access(arguments), arguments.match, seat=arguments.seat, version=arguments.at)
     update, game = asyncio.run(look)
     if arguments.json:
         print_json(update)
     else:
-        print(reading.match_text(update, game))
+        print(match_text.match_text(update, game))
     return 0
 
 

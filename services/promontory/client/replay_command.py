@@ -8,12 +8,11 @@ from pathlib import Path
 import msgspec
 
 from promontory.client.access import Access
-from promontory.client.matches import MatchOutcome
+from promontory.client.match_text import happenings, outcome_text, title, waiting_text
 from promontory.client.recordings import RecordingError
 from promontory.client.replays import Frame, FullFrame, Replay, replay_file
-from promontory.client.wording import told
 from promontory.games.drawing import draw
-from promontory.games.text import listed, seats_in_words, words
+from promontory.games.text import listed, words
 
 
 class Angle(msgspec.Struct, frozen=True):
@@ -41,22 +40,16 @@ def read(file: Path, data: Sequence[bytes]) -> Replay:
         raise RecordingError(f"{file}: {error}") from error
 
 
-def title(replay: Replay) -> str:
+def heading(replay: Replay) -> str:
     """Return which match it is, and who played it."""
-    rated = "rated" if replay.rated else "not rated"
-    pool = f"pool {replay.pool}" if replay.pool else "private"
-    seats = listed("seats", (f"{seat} {player}" for seat, player in enumerate(replay.players)))
-    lines = [f"{replay.match_id}: {replay.rules_version}, {pool}, {rated}, {replay.last} versions", seats]
-    if replay.forked_from is not None:
-        lines.append(f"forked from {replay.forked_from.match_id} at version {replay.forked_from.version}")
-    return "\n".join(lines)
+    return "\n".join(title(replay, f"{replay.last} versions", seats=replay.players))
 
 
 def step_text(replay: Replay, frame: Frame | FullFrame) -> str:
     """Return a version of a match for people to read: what happened, and what it led to."""
-    happened = (f"  {told(event)}" for event in (*frame.match_events, *frame.events))
+    happened = happenings((*frame.match_events, *frame.events))
     lines = [f"version {frame.version} of {replay.last}, {frame.record_time:%Y-%m-%d %H:%M:%S}", *happened]
-    lines.append(f"waiting for {seats_in_words(frame.to_act)}" if frame.outcome is None else _end(frame.outcome))
+    lines.append(waiting_text(frame.to_act) if frame.outcome is None else outcome_text(frame.outcome))
     return "\n".join([*lines, *_tables(replay, frame)])
 
 
@@ -82,10 +75,3 @@ def _tables(replay: Replay, frame: Frame | FullFrame) -> Iterator[str]:
         yield from ("", f"seen by seat {seat}, {replay.players[seat]}", draw(replay.game, view))
     for pile in frame.hidden:
         yield from ("", listed(f"{words(pile.name)}, top first", pile.item_ids))
-
-
-def _end(outcome: MatchOutcome) -> str:
-    placements = sorted(outcome.placements, key=lambda placement: placement.place)
-    places = [f"{each.place}. seat {each.seat} with {each.score}" for each in placements]
-    over = f"over, {words(outcome.reason)}"
-    return listed(over, places) if places else over

@@ -48,7 +48,7 @@ def _run_replay(arguments: argparse.Namespace) -> int:
         _step_through(replay, angle, first.version)
         return 0
     if not arguments.json:
-        print(replay_command.title(replay))
+        print(replay_command.heading(replay))
     for version in range(first.version, replay.last + 1):
         frame = angle.frame(replay, version)
         print(replay_command.step_json(frame) if arguments.json else f"\n{replay_command.step_text(replay, frame)}")
@@ -68,7 +68,7 @@ def _step_through(replay: Any, angle: Any, first: int) -> None:
     from promontory.client import replay_command, stepping
 
     def show(version: int) -> str:
-        return f"{replay_command.title(replay)}\n{replay_command.step_text(replay, angle.frame(replay, version))}"
+        return f"{replay_command.heading(replay)}\n{replay_command.step_text(replay, angle.frame(replay, version))}"
 
     def write(text: str) -> None:
         print(text, end="", flush=True)

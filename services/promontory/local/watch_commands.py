@@ -22,10 +22,10 @@ def add_watch(commands: Parsers) -> None:
 
 
 def _run_watch(arguments: argparse.Namespace) -> int:
-    from promontory.client import reading
+    from promontory.client import match_text, reading
 
     def tell(update: Any, game: Any) -> None:
-        text = msgspec.json.encode(update).decode() if arguments.json else reading.update_text(update, game) + "\n"
+        text = msgspec.json.encode(update).decode() if arguments.json else match_text.update_text(update, game) + "\n"
         print(text, flush=True)
 
     asyncio.run(reading.watch(access(arguments), arguments.match, tell, seat=arguments.seat))

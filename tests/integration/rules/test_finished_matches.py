@@ -17,7 +17,7 @@ import pytest
 from promontory import AsyncClient, Client, Ending, FailedPrecondition, PermissionDenied, Update
 from promontory.bots.registry import policy
 from promontory.cli import main
-from promontory.client.reading import match_text
+from promontory.client.match_text import match_text
 from promontory.client.seats import Seat
 from promontory.games import registry
 from promontory.rules.audit import audit, shipped_rulesets

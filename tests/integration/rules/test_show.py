@@ -152,8 +152,8 @@ async def test_a_match_is_watched_until_it_is_over(opened: Open) -> None:
     rest, _ = await asyncio.wait_for(watching.communicate(), 20)
     lines = (first + rest).decode().splitlines()
     assert lines[0] == f"{platform.match_id}: transcontinental/1, private, not rated, version 1"
-    happened = [line.partition("(")[0] for line in lines if line.startswith(("version", "CardDrawn", "SeatLeft"))]
-    assert happened == ["version 2", "CardDrawn", "version 3", "SeatLeft"]
+    happened = [line.partition(":")[0] for line in lines if line.startswith(("version", "  card drawn", "  seat left"))]
+    assert happened == ["version 2", "  card drawn", "version 3", "  seat left"]
     assert "over, resigned: 1. seat 1 with 0, 2. seat 0 with 0" in lines
     assert watching.returncode == 0
 
