@@ -18,13 +18,13 @@ from promontory.client.errors import ClientClosed
 from promontory.client.forks import Policies
 from promontory.client.lists import MatchEntry
 from promontory.client.loops import LoopThread
-from promontory.client.matches import Commit, LegalAt, MatchState, MatchSummary, Preview, SeatKind, Update
+from promontory.client.matches import Commit, LegalAt, MatchState, MatchSummary, Preview, Update
 from promontory.client.outages import OnOutage
 from promontory.client.players import Forgetting
 from promontory.client.ratings import LeaderboardEntry, Rating, RatingStep
 from promontory.client.replays import Replay
 from promontory.client.retrying import Timing
-from promontory.client.tables import USUAL, TableOptions, TableUpdate
+from promontory.client.tables import USUAL, OnUpdate, TableOptions, TableUpdate
 from promontory.client.tables import Table as AsyncTable
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
 from promontory.client.watching import OnHeartbeat
@@ -127,11 +127,8 @@ class Client:
 
         `seats` names a house bot's policy for each seat that a bot is to play, and None for the player's own.
         """
-        forked = self._portal.run(
-            lambda client: client.fork(match_id, version, seats=seats, request_id=request_id)
-        ).match
-        own = [seat.seat for seat in forked.seats if seat.kind is SeatKind.PLAYER]
-        return Fork(forked, tuple(self.seat(forked.game, forked.match_id, seat) for seat in own))
+        forked = self._portal.run(lambda client: client.fork(match_id, version, seats=seats, request_id=request_id))
+        return Fork(forked.match, tuple(self.seat(each.game, each.match_id, each.seat) for each in forked.seats))
 
     def export_match(self, game: str, match_id: str) -> bytes:
         """Return the audit file of a match."""
@@ -274,9 +271,9 @@ class Table:
         """Close the table without a match: for the host only."""
         return self._portal.run(lambda _: self._table.close(request_id=request_id))
 
-    def seat(self) -> Seat:
-        """Wait for the match to begin and return the player's seat in it."""
-        found = self._portal.run(lambda _: self._table.seat())
+    def seat(self, *, on_update: OnUpdate | None = None) -> Seat:
+        """Wait for the match to begin and return the player's seat in it; `on_update` is called in another thread."""
+        found = self._portal.run(lambda _: self._table.seat(on_update=on_update))
         return Seat(self._portal, found.game, found.match_id, found.seat)
 
 

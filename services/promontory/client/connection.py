@@ -158,6 +158,15 @@ class Remote:
         finally:
             call.cancel()
 
+    async def whole(self, method: str, request: Message) -> bytes:
+        """Return the bytes that one streaming call gives in chunks; a call that breaks is made anew."""
+        patience = self.patience()
+        while True:
+            try:
+                return b"".join([piece.chunk async for piece in self.stream(method, request)])
+            except (ResourceExhausted, Unavailable) as error:
+                await self._pause(patience, error)
+
     async def resuming(
         self, method: str, next_request: Callable[[], Message], patience: Patience
     ) -> AsyncGenerator[Any]:

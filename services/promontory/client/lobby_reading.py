@@ -10,7 +10,6 @@ import msgspec
 
 from promontory.client.access import Access
 from promontory.client.asynchronous import AsyncClient
-from promontory.client.errors import TableClosed
 from promontory.client.lists import MatchEntry
 from promontory.client.matches import MatchState
 from promontory.client.tables import Readiness, Table, TableUpdate
@@ -88,14 +87,8 @@ async def wait(access: Access, sit: Sit, *, tell: Callable[[str], None]) -> Begu
         table = await sit(client)
         if table.invite_code:
             tell(f"others join with: promontory table join {table.invite_code}")
-        async with aclosing(table.watch()) as updates:
-            async for update in updates:
-                tell(table_text(update))
-        last = table.last
-    if not last.match_id or last.your_seat is None:
-        reason = last.close_reason.value if last.close_reason else "left"
-        raise TableClosed(f"the table has no match: {reason}", reason="TABLE_CLOSED")
-    return Begun(last.match_id, last.game, last.your_seat, last.table_id)
+        seat = await table.seat(on_update=lambda update: tell(table_text(update)))
+    return Begun(seat.match_id, seat.game, seat.seat, table.table_id)
 
 
 def table_text(table: TableUpdate) -> str:

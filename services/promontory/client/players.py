@@ -8,7 +8,6 @@ import msgspec
 
 from promontory.api.players.v1 import players_service_pb2 as pb
 from promontory.client.connection import Connection, Remote
-from promontory.client.errors import ResourceExhausted, Unavailable
 from promontory.codec.times import time_of
 
 PLAYERS = pb.DESCRIPTOR.services_by_name["PlayersService"]
@@ -45,12 +44,7 @@ class Players:
 
     async def export(self, player: str = "") -> bytes:
         """Return all that the platform holds about `player`, or the caller, as a JSON document."""
-        patience, request = self._remote.patience(), pb.ExportPlayerRequest(player_id=player)
-        while True:
-            try:
-                return b"".join([piece.chunk async for piece in self._remote.stream("ExportPlayer", request)])
-            except (ResourceExhausted, Unavailable) as error:
-                await patience.pause(error)
+        return await self._remote.whole("ExportPlayer", pb.ExportPlayerRequest(player_id=player))
 
     async def forget(self, player: str) -> Forgetting:
         """Have `player` forgotten, or see how far that is."""

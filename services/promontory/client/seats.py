@@ -17,8 +17,6 @@ from promontory.client.errors import (
     Internal,
     InvalidArgument,
     NotFound,
-    ResourceExhausted,
-    Unavailable,
     VersionConflict,
     understanding,
 )
@@ -193,13 +191,7 @@ class Spectator:
 
     async def export(self) -> bytes:
         """Return the audit file of the match. Raises `FailedPrecondition` while the match is open."""
-        patience = self._game.remote.patience()
-        request = self._game.request("ExportMatch", match_id=self.match_id)
-        while True:
-            try:
-                return b"".join([piece.chunk async for piece in self._game.remote.stream("ExportMatch", request)])
-            except (ResourceExhausted, Unavailable) as error:
-                await patience.pause(error)
+        return await self._game.remote.whole("ExportMatch", self._game.request("ExportMatch", match_id=self.match_id))
 
 
 class Seat(Spectator):

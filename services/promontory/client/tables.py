@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -145,6 +145,9 @@ class TableUpdate(msgspec.Struct, frozen=True):
         return self.state in {TableState.STARTED, TableState.CLOSED}
 
 
+OnUpdate: TypeAlias = Callable[[TableUpdate], object]
+
+
 class Table:
     """A table, where the player sits or is asked to; `last` is how it stood when the server last told.
 
@@ -230,19 +233,22 @@ class Table:
         """Close the table without a match: for the host only."""
         return await self._change("CloseTable", request_id)
 
-    async def seat(self) -> Seat:
-        """Wait for the match to begin and return the player's seat in it.
+    async def seat(self, *, on_update: OnUpdate | None = None) -> Seat:
+        """Wait for the match to begin and return the player's seat in it; `on_update` is told what happens till then.
 
         Raises `TableClosed` if the table is closed instead, or the player sits there no longer.
         """
         async with aclosing(self.watch()) as updates:
             async for update in updates:
+                if on_update is not None:
+                    on_update(update)
                 if update.match_id and update.your_seat is not None:
                     game = GameRemote(self._connection, registry.entry(update.game))
                     return Seat(game, update.match_id, update.your_seat)
         reason = self.last.close_reason
+        text = f"the table has no match for the player: {reason or 'left'}"
         metadata = {"tableId": self.table_id, "closeReason": reason.value if reason else ""}
-        raise TableClosed("the table has no match for the player", reason="TABLE_CLOSED", metadata=metadata)
+        raise TableClosed(text, reason="TABLE_CLOSED", metadata=metadata)
 
     async def _change(self, method: str, request_id: str | None, **fields: Any) -> TableUpdate:
         kind = getattr(pb, f"{method}Request")
