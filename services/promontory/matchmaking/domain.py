@@ -151,7 +151,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def request_id(self) -> str:
         """What names the match's creation to the rules service."""
-        return f"{self.id}.{self.occasion}" if self.occasion else self.id
+        return f"{self.id}-{self.occasion}" if self.occasion else self.id
 
     @property
     def refusals(self) -> int:

@@ -29,6 +29,9 @@ READ_AT_ONCE = 50
 MOST_READ = 1000
 """How many entries one page looks through, at most, for those that its filters accept."""
 
+MOST_SKIPPED = 1000
+"""How many entries of one millisecond a token may skip; all that it skips is read."""
+
 Accepts = Callable[[Listed], bool]
 
 
@@ -126,7 +129,7 @@ def _start(listing: str, token: str) -> Start | None:
     if not token:
         return None
     numbers = pages.page_start(listing, token)
-    if len(numbers) != 2:
+    if len(numbers) != 2 or numbers[1] > MOST_SKIPPED:
         raise pages.token_invalid()
     return Start(*numbers)
 

@@ -14,7 +14,7 @@ from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import fingerprint_of
 from promontory.matchmaking.ports import CreationRefused, RequestIdReused, Tables, TooManyOpen
 from promontory.matchmaking.room import Room
-from promontory.matchmaking.table import CloseReason, Request, Table, TableState, closed, remembering
+from promontory.matchmaking.table import CloseReason, Request, Table, TableState, closed, remembering, require_unbarred
 from promontory.matchmaking.validation import request_id_reused
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
@@ -83,12 +83,14 @@ class Seating:
     async def change(self, table: str, intent: Intent, change: Change) -> Table:
         """Return a table after `change`, or as it stands if `intent` has changed it before.
 
-        Raises the refusals `TABLE_NOT_FOUND`, `REQUEST_ID_REUSED`, `LIMIT_REACHED`, and what `change` raises.
+        Raises the refusals `TABLE_NOT_FOUND`, `REQUEST_ID_REUSED`, `LIMIT_REACHED`, `TABLE_BARRED` for one who was sent
+        away since, and what `change` raises.
         """
         requests = intent.requests
         for _ in range(MOST_ATTEMPTS):
             found = await self.current(table)
             if any(_is_known(found, request) for request in requests):
+                require_unbarred(found, intent.player)
                 return await self.completed(found)
             changed = change(found)
             if changed == found:

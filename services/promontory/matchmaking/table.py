@@ -138,7 +138,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     def proposal(self) -> Proposal:
         """Return the match that this table, which is full, is to become.
 
-        A rematch that is asked for anew, once its table was forgotten, becomes another match.
+        A table that is opened anew under the same request id, or a rematch that is asked for anew, once the first one
+        was forgotten, becomes another match.
         """
         return Proposal(
             id=self.id,
@@ -150,7 +151,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             variant=self.variant,
             terms=self.terms,
             from_table=True,
-            occasion=str(self.created_ms) if self.rematch_of else "",
+            occasion=str(self.created_ms),
         )
 
 
@@ -170,9 +171,7 @@ def join(table: Table, guest: Guest) -> Table:
     if guest.player in table.players and table.state is not TableState.CLOSED:
         return table
     require_open(table)
-    if guest.player in table.barred:
-        text = "the host has sent the player away from this table"
-        raise Refusal(Kind.NOT_ALLOWED, "TABLE_BARRED", text, metadata={"tableId": table.id})
+    require_unbarred(table, guest.player)
     if table.is_full:
         text = f"all {len(table.guests)} seats of the table are taken"
         raise Refusal(Kind.FORBIDDEN_NOW, "TABLE_FULL", text, metadata={"tableId": table.id})
@@ -250,6 +249,13 @@ def require_open(table: Table) -> None:
         text = f"the table was closed: {reason}" if reason else "the match of the table has begun"
         metadata = {"tableId": table.id, "state": table.state.value, "closeReason": reason}
         raise Refusal(Kind.FORBIDDEN_NOW, "TABLE_CLOSED", text, metadata=metadata)
+
+
+def require_unbarred(table: Table, player: str) -> None:
+    """Raise the refusal `TABLE_BARRED` if the host has sent `player` away."""
+    if player in table.barred:
+        text = "the host has sent the player away from this table"
+        raise Refusal(Kind.NOT_ALLOWED, "TABLE_BARRED", text, metadata={"tableId": table.id})
 
 
 def require_guest(table: Table, player: str) -> None:

@@ -39,11 +39,12 @@ def time_control_message(control: TimeControl | None) -> match_pb2.TimeControl |
 
 
 def time_control_of(message: match_pb2.TimeControl) -> TimeControl | None:
-    """Return what a message says; None without a clock. Refuses a kind of clock that there is not."""
-    if message.kind == match_pb2.CLOCK_KIND_UNSPECIFIED:
+    """Return what a message says; None without a clock. Refuses times without a kind of clock that there is."""
+    if message == match_pb2.TimeControl():
         return None
     if message.kind not in _OF_NUMBER:
-        raise malformed("time_control.kind", f"has the unknown value {message.kind}")
+        problem = f"has the unknown value {message.kind}" if message.kind else "is needed"
+        raise malformed("time_control.kind", problem)
     control = TimeControl(
         kind=_OF_NUMBER[message.kind],
         base_seconds=seconds_of(message.base),

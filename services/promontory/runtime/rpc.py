@@ -126,7 +126,8 @@ class Gate:
                 yield
         finally:
             self._streams[who.subject] -= 1
-            self._streams += Counter()
+            if not self._streams[who.subject]:
+                del self._streams[who.subject]
 
 
 def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler[Any, Any]:

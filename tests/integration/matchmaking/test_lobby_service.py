@@ -81,9 +81,9 @@ async def test_two_friends_meet_at_a_private_table_across_replicas(
     table = await open_table(replica, ann)
     joined = await join(other_replica, table, bob)
     found = (await replica.tables.GetTable(pb.GetTableRequest(table_id=table.table_id), metadata=bob)).table
-    [setup], [entry] = peers.rules.matches.values(), await listed(replica, bob)
+    [(request_id, setup)], [entry] = peers.rules.matches.items(), await listed(replica, bob)
     assert found == joined
-    assert (found.match_id, found.service) == (f"tc-000-{table.table_id}", SERVICE)
+    assert (found.match_id, found.service) == (f"tc-000-{request_id}", SERVICE)
     assert (setup.time_control, setup.spectator_delay) == (CLOCK, 2)
     assert (entry.match_id, entry.seat, entry.pool, entry.state) == (
         found.match_id,
@@ -116,13 +116,13 @@ async def test_a_matcher_completes_a_starting_table_that_nobody_asks_for(
     assert reason_of(refused.value) == "PEER_UNAVAILABLE"
     peers.rules.fault = None
     entries = await eventually(lambda: listed(replica, ann))
-    assert [entry.match_id for entry in entries] == [f"tc-000-{table.table_id}"]
+    assert [entry.match_id for entry in entries] == [f"tc-000-{request_id}" for request_id in peers.rules.matches]
 
 
 async def play_out(replica: Replica, peers: Peers, ann: Metadata, bob: Metadata) -> str:
     """Play a match of Ann and Bob to its end, and return its id."""
     table = await join(replica, await open_table(replica, ann), bob)
-    peers.rules.over[table.table_id] = ENDED
+    peers.rules.over[table.match_id.removeprefix("tc-000-")] = ENDED
     return table.match_id
 
 

@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from promontory.eventlog.obligations import list_name
 from promontory.eventlog.port import START, Proposed, StoredEvent
+from promontory.matchmaking.listing import matches_of
 from promontory.matchmaking.lists import Filter, PageWish
 from promontory.matchmaking.lobby_messages import entry_messages
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller, Scope
+from promontory.runtime.pages import page_token
 from tests.support.halls import ANN, BOB, CEM, Hall
-from tests.support.matchmaking import POOL, listed
+from tests.support.matchmaking import NOW_MS, POOL, listed
 
 WORKER = Caller("service:worker", frozenset({Scope.LIST_MATCH}), service=True)
 ALL = Filter()
@@ -163,6 +165,13 @@ async def test_a_page_token_of_another_list_is_refused(hall: Hall, turn: Callabl
     await put(hall, 1, 2)
     _, token = await hall.lists.mine(ANN, ALL, PageWish(1))
     assert await reason_of(turn(hall.lists, PageWish(1, token))) == "PAGE_TOKEN_INVALID"
+
+
+async def test_a_page_token_that_skips_more_than_any_list_has_is_refused(hall: Hall) -> None:
+    """Whoever makes tokens themselves must not have the server read a whole list for each page."""
+    await put(hall, 1, 2)
+    token = page_token(f"{matches_of('bob')} {ALL.name}", NOW_MS, 10**17)
+    assert await reason_of(hall.lists.mine(BOB, ALL, PageWish(1, token))) == "PAGE_TOKEN_INVALID"
 
 
 # Closed matches

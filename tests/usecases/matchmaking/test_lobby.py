@@ -9,14 +9,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from msgspec.structs import replace
 
+from promontory.api.lobby.v1.lobby_service_pb2 import CreateTableRequest
+from promontory.api.match.v1 import match_pb2
 from promontory.matchmaking.lobby import CODE_LETTERS, End, EndReason, TableWish
-from promontory.matchmaking.lobby_messages import table_message
+from promontory.matchmaking.lobby_messages import table_message, wish_of
 from promontory.matchmaking.ports import CreationRefused
 from promontory.matchmaking.seating import TableLimits
 from promontory.matchmaking.table import CloseReason, Readiness, Table, TableState
 from promontory.matchmaking.terms import ClockKind, Terms, TimeControl
+from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
 from tests.support.halls import ANN, BOB, CEM, DEE, HASTY, MOST_MATCHES, TRIO, WISH, Hall
@@ -87,6 +91,18 @@ async def test_a_request_id_with_another_table_is_refused(hall: Hall) -> None:
     assert (await refused(hall.lobby.create(ANN, TRIO))).reason == "REQUEST_ID_REUSED"
 
 
+async def test_a_request_id_that_is_used_again_after_a_day_leads_to_another_match(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients that count from 1 each time they start: the first table was forgotten, its match was not."""
+    await hall.join(BOB, await hall.lobby.create(ANN, WISH))
+    hall.memory.tables.clear()
+    real = clock.now_ms
+    monkeypatch.setattr(clock, "now_ms", lambda: real() + 86_400_000)
+    await hall.join(CEM, await hall.lobby.create(ANN, WISH))
+    assert [each.players for each in hall.rules.matches.values()] == [("ann", "bob"), ("ann", "cem")]
+
+
 @pytest.mark.parametrize("variant", ["", "standard"], ids=["unnamed", "by name"])
 async def test_guests_are_told_the_options_and_the_match_gets_them(hall: Hall, variant: str) -> None:
     """[CreateTable] Which variant is usual depends on the data, so that the rules service says it of the match."""
@@ -113,6 +129,14 @@ async def test_a_player_sits_at_a_limited_number_of_tables() -> None:
     assert [each.reason for each in refusals] == ["LIMIT_REACHED"] * 2
     await hall.lobby.leave(ANN, first.id, request_id="bye")
     assert (await hall.join(ANN, other)).players == ("bob", "ann")
+
+
+def test_times_without_a_kind_of_clock_are_refused() -> None:
+    """[TimeControl] Else a client that forgets the kind would play without a clock."""
+    request = CreateTableRequest(time_control=match_pb2.TimeControl(base=Duration(seconds=300)))
+    with pytest.raises(Refusal) as caught:
+        wish_of(request)
+    assert caught.value.metadata["field"] == "time_control.kind"
 
 
 # Joining and starting
@@ -276,6 +300,18 @@ async def test_who_is_sent_away_does_not_come_back(hall: Hall) -> None:
     assert (await hall.lobby.kick(ANN, table.id, "bob", request_id="k")).players == ("ann",)
     assert (await refused(hall.join(BOB, table))).reason == "TABLE_BARRED"
     assert (await refused(hall.lobby.kick(ANN, table.id, "dee", request_id="k2"))).reason == "GUEST_NOT_FOUND"
+
+
+async def test_who_is_sent_away_sees_no_more_of_the_table_by_repeating_what_they_asked_for(hall: Hall) -> None:
+    table = await hall.lobby.create(ANN, TRIO)
+    await hall.join(BOB, table, request_id="j")
+    await hall.lobby.set_ready(BOB, table.id, Readiness.READY, request_id="r")
+    await hall.lobby.kick(ANN, table.id, "bob", request_id="k")
+    repeated = [
+        await refused(hall.join(BOB, table, request_id="j")),
+        await refused(hall.lobby.set_ready(BOB, table.id, Readiness.READY, request_id="r")),
+    ]
+    assert [each.reason for each in repeated] == ["TABLE_BARRED"] * 2
 
 
 async def test_a_host_closes_the_table(hall: Hall) -> None:
