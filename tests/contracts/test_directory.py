@@ -10,7 +10,8 @@ import pytest
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import Connections
 from promontory.runtime.forms import PLAYER_ID
-from promontory.runtime.players import Directory, MemoryDirectory, Revocation, account_of
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import Directory, Revocation, account_of
 from promontory.runtime.redis_players import RedisDirectory
 
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from promontory.eventlog.functions import load_library
 from promontory.eventlog.redis_server import Connections
-from promontory.matchmaking.forgetting import Forgetting, Forgettings, MemoryForgettings
+from promontory.matchmaking.forgetting import Forgetting, Forgettings
+from promontory.matchmaking.memory_forgettings import MemoryForgettings
 from promontory.matchmaking.redis_forgettings import RedisForgettings
 from promontory.matchmaking.redis_tickets import Server, matchmaking_library
 

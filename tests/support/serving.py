@@ -23,7 +23,8 @@ from promontory.runtime.identity import (
     create_key,
 )
 from promontory.runtime.limits import Limits
-from promontory.runtime.players import MemoryDirectory, Players
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import Players
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 from promontory.runtime.server import options
 from promontory.runtime.settings import ServerSettings

@@ -33,6 +33,11 @@ def policy(game: AnyGame, name: str) -> Policy:
     return policies[name](game)
 
 
+def house_player(policy_name: str, seat: int) -> str:
+    """Return the player id of a house bot that no pool names, by its policy and its seat: `house-greedy-1`."""
+    return f"house-{policy_name}-{seat}"
+
+
 def _module_of(game: AnyGame) -> str:
     current = f"promontory.bots.{registry.entry(game.name).name}"
     older = f"{current}_v{game.rules_version.rpartition('/')[2]}"

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from promontory.bots.registry import policy_names
+from promontory.bots.registry import house_player, policy_names
 from promontory.games.registry import AnyGame, seat_counts
 from promontory.matchmaking.changes import Changes
 from promontory.matchmaking.domain import Entrant, derived_id, fingerprint_of
@@ -212,7 +212,7 @@ def _check_house_bots(wish: TableWish, policies: Sequence[str]) -> None:
 def _seats(wish: TableWish, host: Guest) -> tuple[Guest | None, ...]:
     """Return who sits at a new table: the host, and house bots, which are called by their policy and seat."""
     bots = {
-        seat: Guest(Entrant(f"house-{policy}-{seat}", policy), Readiness.ALWAYS_READY)
+        seat: Guest(Entrant(house_player(policy, seat), policy), Readiness.ALWAYS_READY)
         for seat, policy in wish.house_bots
     }
     return (host, *(bots.get(seat) for seat in range(1, wish.seats)))

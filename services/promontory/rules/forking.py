@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from promontory.bots.registry import house_player
 from promontory.rules import access
 from promontory.rules.domain import Decision, Happening, Match, Origin, SeatKind, SeatSetup, Setup, Step
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
@@ -125,8 +126,7 @@ def _setup(caller: Caller, wish: ForkWish, original: Match) -> Setup:
 def _seat(caller: Caller, seat: ForkSeat, number: int) -> SeatSetup:
     if not seat.bot_policy:
         return SeatSetup(caller.subject, client_entropy=seat.client_entropy)
-    name = f"house-{seat.bot_policy}-{number}"
-    return SeatSetup(name, SeatKind.HOUSE_BOT, seat.bot_policy, seat.client_entropy)
+    return SeatSetup(house_player(seat.bot_policy, number), SeatKind.HOUSE_BOT, seat.bot_policy, seat.client_entropy)
 
 
 def _fingerprint(wish: ForkWish) -> str:

@@ -11,7 +11,8 @@ import pytest
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
 from promontory.runtime.identity import caller
-from promontory.runtime.players import MemoryDirectory, Players, account_of
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import Players, account_of
 from tests.integration.runtime.conftest import Scripted
 from tests.support.rules_servers import DESCRIPTOR, Client, as_player
 from tests.support.serving import Keys, reason_of, served

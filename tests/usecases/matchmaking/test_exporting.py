@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from promontory.matchmaking.exporting import ExportPlayer, RatingRecord, Sources, StepRecord
-from promontory.matchmaking.forgetting import Forgetting, MemoryForgettings
+from promontory.matchmaking.forgetting import Forgetting
 from promontory.matchmaking.memory import MemoryTickets
+from promontory.matchmaking.memory_forgettings import MemoryForgettings
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
-from promontory.runtime.players import MemoryDirectory
+from promontory.runtime.memory_players import MemoryDirectory
 from tests.support.halls import ANN, BOB, TRIO, Hall
 from tests.support.matchmaking import NOW_MS, POOL, SERVICE, listed, ticket
 

@@ -10,14 +10,16 @@ import pytest
 from promontory.matchmaking import forgetting
 from promontory.matchmaking.domain import TicketState
 from promontory.matchmaking.farewells import STARTING, CancelTickets, DropLists, DropRatings, LeaveTables, ResignMatches
-from promontory.matchmaking.forgetting import SETTLE_MS, ForgetPlayers, Forgetting, MemoryForgettings
+from promontory.matchmaking.forgetting import SETTLE_MS, ForgetPlayers, Forgetting
 from promontory.matchmaking.listing import Listed, matches_of
 from promontory.matchmaking.memory import MemoryTickets
+from promontory.matchmaking.memory_forgettings import MemoryForgettings
 from promontory.matchmaking.table import TableState
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
-from promontory.runtime.players import MemoryDirectory, account_of
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import account_of
 from tests.support.halls import ANN, BOB, TRIO, WISH, Hall
 from tests.support.matchmaking import POOL, listed, made, proposal, ticket
 from tests.support.waiting import eventually

@@ -10,7 +10,8 @@ from promontory.eventlog.port import EventLogUnavailable
 from promontory.runtime import clock, players
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Bearer, Caller
-from promontory.runtime.players import MemoryDirectory, Players, Revocation, account_of
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import Players, Revocation, account_of
 from tests.support.waiting import eventually
 
 ADA = "ada@example.org"
