@@ -333,12 +333,12 @@ def _work(commands: Parsers) -> None:
 
 
 def _run_work(_: argparse.Namespace) -> int:
-    from promontory.runtime import logs
+    from promontory.runtime import process
     from promontory.runtime.settings import WorkerSettings, load
     from promontory.workers.main import run_worker
 
     settings = load(WorkerSettings)
-    logs.configure("worker", level=settings.log_level, style=settings.log_format)
+    process.begin("worker", settings)
     return run_worker(settings)
 
 
@@ -357,11 +357,11 @@ def _run_load_functions(_: argparse.Namespace) -> int:
 
 
 def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> int:
-    from promontory.runtime import logs, server
+    from promontory.runtime import process, server
     from promontory.runtime.settings import load
 
     settings: Any = load(kind)
-    logs.configure(name, level=settings.log_level, style=settings.log_format)
+    process.begin(name, settings)
     server.run(serve(settings))
     return 0
 

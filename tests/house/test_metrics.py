@@ -19,12 +19,16 @@ COUNTS = {
     "promontory_obligations_due",
     "promontory_matches_to_archive",
     "promontory_open_matches",
+    "promontory_unserved_matches",
+    "promontory_tasks_queued",
+    "promontory_log_persists",
 }
-"""Gauges that count things, whose names say what is counted and need no unit."""
+"""Gauges that count things or say yes or no, whose names say what and need no unit."""
 
 CLOSED_SETS = {
     *("game", "command", "outcome", "reason", "event", "kind", "policy", "pool"),
     *("service", "method", "code", "task", "version", "limit"),
+    *("process", "cause", "queue"),
     *("rules_version", "data"),
 }
 """Labels whose values come from closed sets: the protos, the configuration, or the code."""

@@ -92,6 +92,24 @@ async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
         raise UnsafeServer(problems)
 
 
+class Vitals(msgspec.Struct, frozen=True):
+    """How a server is: the memory it uses and may use (0: no limit) in bytes, and whether its last write was kept."""
+
+    memory_bytes: int
+    memory_limit_bytes: int
+    persists: bool
+
+
+def vitals(facts: Mapping[str, Any]) -> Vitals:
+    """Return what the answer to INFO tells of a server's health; one without an append-only file keeps nothing."""
+    kept = (facts.get("aof_last_write_status"), facts.get("aof_last_bgrewrite_status"))
+    return Vitals(
+        memory_bytes=int(facts.get("used_memory", 0)),
+        memory_limit_bytes=int(facts.get("maxmemory", 0)),
+        persists=bool(facts.get("aof_enabled")) and kept == ("ok", "ok"),
+    )
+
+
 def _problems(facts: Mapping[str, Any], *, require_aof: bool) -> Iterator[str]:
     version = str(facts.get("redis_version", "unknown"))
     if _version(version) < OLDEST_VERSION:

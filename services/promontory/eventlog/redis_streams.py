@@ -39,7 +39,7 @@ from promontory.eventlog.port import (
 )
 from promontory.eventlog.pruning import KEPT_SECONDS, Pruning, Surrender
 from promontory.eventlog.redis_calls import Caller
-from promontory.eventlog.redis_server import check_policy, connect
+from promontory.eventlog.redis_server import Vitals, check_policy, connect, vitals
 
 BUCKETS_KEY = "promontory:buckets"
 FIRST_EPOCH = "1"
@@ -121,6 +121,10 @@ class RedisEventLog:
     async def start(self) -> None:
         """Return if the server has the functions this log calls, else raise `functions.LibraryMissing`."""
         await self._caller.call(lambda: verify_library(self._client, self._functions))
+
+    async def vitals(self) -> Vitals:
+        """Return how the server is."""
+        return vitals(await self._caller.command("INFO", "everything"))
 
     async def agree_on_buckets(self, count: int) -> None:
         """Note that matches are spread over `count` buckets from now on.

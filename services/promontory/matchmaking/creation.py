@@ -33,6 +33,7 @@ class Creation:
         made = await self._rules.create_match(proposal)
         record = self._tables.start if proposal.from_table else self._tickets.assign
         if await record(proposal, made):
+            metrics.PROPOSALS.labels(game=proposal.game, outcome="made").inc()
             _tell(proposal, made)
         return made
 
@@ -43,10 +44,12 @@ class Creation:
         except CreationRefused as error:
             await self.give_up(proposal, error)
         except (Refusal, EventLogUnavailable) as error:
+            metrics.PROPOSALS.labels(game=proposal.game, outcome="delayed").inc()
             log.warning("creation_delayed", proposal=proposal.id, game=proposal.game, cause=str(error))
 
     async def give_up(self, proposal: Proposal, error: CreationRefused) -> None:
         """Give the tickets of a proposal that is refused for good back, or close its table."""
+        metrics.PROPOSALS.labels(game=proposal.game, outcome="refused").inc()
         log.error("creation_refused", proposal=proposal.id, game=proposal.game, code=error.code, reason=error.reason)
         try:
             await (self._close(proposal) if proposal.from_table else self._release(proposal))

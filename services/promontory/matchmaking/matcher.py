@@ -93,7 +93,7 @@ class Matcher:
             self._read_at[pool] = 0.0
             self._stale.discard(pool)
             self._queues[pool], self._read_at[pool] = await self._tickets.waiting(pool), now
-            metrics.TICKETS_OPEN.labels(pool=pool).set(len(self._queues[pool]))
+            _show(pool, self._queues[pool])
         return self._queues[pool]
 
     async def _propose(self, pool: Pool, group: Group) -> None:
@@ -130,3 +130,9 @@ class Matcher:
         self._stopping = True
         if self._creations:
             await asyncio.wait(self._creations.values(), timeout=LAST_CREATIONS_SECONDS)
+
+
+def _show(pool: str, queue: Sequence[Ticket]) -> None:
+    first_ms = min((ticket.created_ms for ticket in queue), default=clock.now_ms())
+    metrics.TICKETS_OPEN.labels(pool=pool).set(len(queue))
+    metrics.OLDEST_TICKET_SECONDS.labels(pool=pool).set(max(0, clock.now_ms() - first_ms) / 1000)

@@ -11,7 +11,7 @@ import structlog
 from promontory.eventlog.port import Backlog, Claimed, ClockSkew, EventLog, EventLogUnavailable, bucket_of
 from promontory.games.registry import entry_by_code
 from promontory.relay.deadlines import Deadlines
-from promontory.relay.domain import Ages, ArchiveDue, BotTurn, ClockDue, Task, kind_of, parse, task_of
+from promontory.relay.domain import KINDS, Ages, ArchiveDue, BotTurn, ClockDue, Task, kind_of, parse, task_of
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.ports import BrokerUnavailable, Publisher
 from promontory.runtime import clock, metrics
@@ -63,6 +63,8 @@ class Dispatcher:
         self._next_sweep = 0.0
         self._room: dict[str, int] = {}
         self._broker_failed = False
+        metrics.begin(metrics.RELAY_PAUSES, cause=("broker", "clock_skew", "event_log"))
+        metrics.begin(metrics.OBLIGATIONS, kind=KINDS, outcome=("exhausted", "published"))
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Hand out obligations until `stopping` is set; then let what is under way come to its end."""
@@ -77,9 +79,11 @@ class Dispatcher:
             await self._turn()
         except ClockSkew as error:
             self._deadlines.hold()
+            metrics.RELAY_PAUSES.labels(cause="clock_skew").inc()
             return _stay_away(SKEW_PAUSE_SECONDS, log.error, "clock_skewed", cause=str(error))
         except EventLogUnavailable as error:
             self._deadlines.hold()
+            metrics.RELAY_PAUSES.labels(cause="event_log").inc()
             return _stay_away(PAUSE_SECONDS, log.warning, "event_log_unavailable", cause=str(error))
         return 0.0
 
@@ -99,6 +103,7 @@ class Dispatcher:
         await self._look_for_room()
         horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)
         await self._hand_out(bucket for bucket, backlog in backlogs.items() if backlog.earliest_ms <= horizon)
+        metrics.LAST_SWEEP.set(clock.now_ms() / 1000)
 
     async def _look_for_room(self) -> None:
         try:
@@ -107,11 +112,14 @@ class Dispatcher:
             self._lose_broker(error)
             return
         self._room = {queue: MAX_QUEUED - count for queue, count in queued.items()}
+        for queue, count in queued.items():
+            metrics.TASKS_QUEUED.labels(queue=queue).set(count)
         if self._broker_failed:
             self._broker_failed = False
             log.info("broker_back")
 
     def _lose_broker(self, error: BrokerUnavailable) -> None:
+        metrics.RELAY_PAUSES.labels(cause="broker").inc()
         if not self._broker_failed:
             log.warning("broker_unavailable", cause=str(error))
         self._broker_failed = True
@@ -146,8 +154,10 @@ class Dispatcher:
         await self._publish(tasks)
 
     def _report_parked(self, claimed: Sequence[Claimed]) -> None:
-        """Tell of each obligation once, when it is parked, however often it is handed out after that."""
+        """Tell of each obligation once, when it is parked, and count it whenever it is handed out after that."""
         for each in claimed:
+            if each.exhausted:
+                metrics.OBLIGATIONS.labels(kind=kind_of(parse(each.name)), outcome="exhausted").inc()
             if each.attempt == self._pace.max_attempts + 1:
                 log.error("obligation_parked", obligation=each.name, attempt=each.attempt)
 

@@ -64,6 +64,10 @@ class Task(msgspec.Struct, frozen=True):
         return f"{self.obligation}|{self.attempt}"
 
 
+KINDS = ("bot", "tally", "list", "clock", "archive", "unknown")
+"""The metrics' words for obligations."""
+
+
 def kind_of(obligation: Obligation | None) -> str:
     """Return the metrics' word for an obligation; `unknown` for None."""
     match obligation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import structlog
 
@@ -14,6 +14,7 @@ from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.fallbacks import Fallbacks
+from promontory.relay.gauges import LogServer, Measured, measure
 from promontory.relay.rules_client import RulesClient
 from promontory.relay.unarchived import Unarchived
 from promontory.runtime import clock, server
@@ -49,15 +50,16 @@ async def _relay(event_log: RedisEventLog, games: Mapping[str, str], settings: R
     chores = OwnChores(Fallbacks(event_log, rules), Deadlines(rules, hold_seconds=settings.clock_hold_seconds))
     buckets = [bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)]
     dispatcher = Dispatcher(event_log, publisher, chores, buckets=buckets, pace=_pace(settings))
-    await _run(dispatcher, Unarchived(event_log, buckets), settings)
+    gauges = (Unarchived(event_log, buckets), LogServer(event_log.vitals))
+    await _run(dispatcher, gauges, settings)
     await publisher.aclose()
     await rules.aclose()
 
 
-async def _run(dispatcher: Dispatcher, unarchived: Unarchived, settings: RelaySettings) -> None:
+async def _run(dispatcher: Dispatcher, gauges: Sequence[Measured], settings: RelaySettings) -> None:
     stopping, told_to_stop = asyncio.Event(), server.stop_event()
     running = asyncio.create_task(dispatcher.run(stopping))
-    measuring = asyncio.create_task(unarchived.run(stopping))
+    measuring = asyncio.create_task(measure(gauges, stopping))
     server.announce(settings)
     stop = asyncio.create_task(told_to_stop.wait())
     await asyncio.wait((running, stop), return_when=asyncio.FIRST_COMPLETED)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
-import structlog
-
-from promontory.eventlog.port import EventLogUnavailable
 from promontory.eventlog.pruning import PrunableLog
 from promontory.games.registry import entry_by_code
 from promontory.relay.domain import ArchiveDue, parse
 from promontory.runtime import clock, metrics
-
-log = structlog.get_logger()
-
-INTERVAL_SECONDS = 15.0
 
 
 class Unarchived:
@@ -29,19 +21,6 @@ class Unarchived:
         self._buckets: dict[str, list[str]] = {}
         for bucket in buckets:
             self._buckets.setdefault(entry_by_code(bucket.partition(":")[0]).name, []).append(bucket)
-
-    async def run(self, stopping: asyncio.Event) -> None:
-        """Measure now and then until `stopping` is set."""
-        while not stopping.is_set():
-            try:
-                await self.measure()
-            except EventLogUnavailable as error:
-                log.warning("event_log_unavailable", cause=str(error))
-            try:
-                async with asyncio.timeout(INTERVAL_SECONDS):
-                    await stopping.wait()
-            except TimeoutError:
-                continue
 
     async def measure(self) -> None:
         """Set the gauges of each game."""

@@ -23,7 +23,7 @@ from promontory.rules.servicer import RulesCases, RulesServicer
 from promontory.rules.survey import Survey
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
-from promontory.runtime import clock
+from promontory.runtime import clock, metrics
 from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import RulesSettings, SettingsError, game_files
@@ -85,6 +85,7 @@ def compose(
     """Return the service of `ruleset`'s game on `log`; this process alone knows who is there unless `presence` does."""
     presence = presence or LocalPresence(clock.now_ms)
     game, ledger = ruleset.game, Ledger(ruleset, archive_after_ms=archive_after_ms(settings))
+    metrics.ARCHIVE_AFTER_SECONDS.labels(game=game.name).set(settings.archive_after_seconds)
     matches = Matches(log, ledger, game=game.name, cached=settings.cached_matches)
     seals = load_seals(settings.seal_key_file)
     environment = Environment(seals, seed, frozenset(policy_names(game.name)), settings.buckets, presence)

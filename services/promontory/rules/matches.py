@@ -49,6 +49,7 @@ class Matches:
         self._folds: OrderedDict[str, Match] = OrderedDict()
         self._cached = cached
         self._listeners: list[Listener] = []
+        metrics.begin(metrics.APPENDS, outcome=("appended", *_OUTCOMES.values(), "failed"))
 
     def listen(self, listener: Listener) -> None:
         """Have `listener` told of every step that this process appends."""

@@ -105,6 +105,8 @@ class Survey:
         for labels in self._told | counts.keys():
             metrics.OPEN_MATCHES.labels(*labels).set(counts.get(labels, 0))
         self._told = frozenset(counts)
+        unserved = sum(each.matches for each in found if not each.served)
+        metrics.UNSERVED_MATCHES.labels(game=self._ruleset.game.name).set(unserved)
         for each in found:
             if not each.served:
                 log.warning("matches_unserved", **msgspec.structs.asdict(each))

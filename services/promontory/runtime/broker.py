@@ -12,6 +12,7 @@ PLAY_BOT_TURN = "promontory.play_bot_turn"
 TALLY_MATCH = "promontory.tally_match"
 LIST_MATCH = "promontory.list_match"
 ARCHIVE_MATCH = "promontory.archive_match"
+TASKS = (PLAY_BOT_TURN, TALLY_MATCH, LIST_MATCH, ARCHIVE_MATCH)
 
 BOTS = "bots"
 TALLIES = "tallies"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import product
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, start_http_server
 
@@ -13,12 +14,14 @@ _WAIT = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 64
 
 BUILD = Gauge("promontory_build_info", "The running version; always 1.", ["version"])
 BUILD.labels(version=__version__).set(1)
+PROCESS = Gauge("promontory_process_info", "What this process is; always 1.", ["process"])
 
 RPCS = Counter("promontory_rpcs_total", "Calls served.", ["service", "method", "code"])
 RPC_SECONDS = Histogram(
     "promontory_rpc_duration_seconds", "Time to serve a call.", ["service", "method"], buckets=_FAST
 )
 
+REFUSALS = Counter("promontory_refusals_total", "Calls refused.", ["service", "reason"])
 LIMITS_REACHED = Counter("promontory_limits_reached_total", "Calls refused for a limit.", ["limit"])
 
 COMMANDS = Counter("promontory_commands_total", "Commands judged.", ["game", "command", "outcome"])
@@ -30,6 +33,9 @@ MATCHES_CLOSED = Counter("promontory_matches_closed_total", "Matches closed.", [
 OPEN_MATCHES = Gauge(
     "promontory_open_matches", "Open matches by what they are pinned to.", ["game", "rules_version", "data"]
 )
+UNSERVED_MATCHES = Gauge(
+    "promontory_unserved_matches", "Open matches whose rules version or data no process has.", ["game"]
+)
 WATCHERS = Gauge("promontory_watchers", "Open watch streams.", ["game"])
 
 APPENDS = Counter("promontory_appends_total", "Commits appended to the event log.", ["outcome"])
@@ -38,15 +44,29 @@ APPEND_SECONDS = Histogram("promontory_append_duration_seconds", "Time of an app
 APPEND_CONFLICTS = Counter("promontory_append_conflicts_total", "Appends refused for their position.", ["game"])
 
 TICKETS_OPEN = Gauge("promontory_tickets_open", "Tickets waiting.", ["pool"])
+OLDEST_TICKET_SECONDS = Gauge("promontory_oldest_ticket_seconds", "Age of the ticket that waits longest.", ["pool"])
 TICKET_WAIT_SECONDS = Histogram(
     "promontory_ticket_wait_seconds", "Time from a ticket's creation to its match.", ["pool"], buckets=_WAIT
 )
 TICKETS = Counter("promontory_tickets_total", "Tickets that ended or began.", ["pool", "event"])
 
+PROPOSALS = Counter("promontory_proposals_total", "Attempts to get a proposed match made.", ["game", "outcome"])
+
 OBLIGATIONS_DUE = Gauge("promontory_obligations_due", "Obligations that are due.", ["game"])
 OLDEST_OBLIGATION_SECONDS = Gauge("promontory_oldest_obligation_seconds", "Age of the most overdue one.", ["game"])
 OBLIGATIONS = Counter("promontory_obligations_total", "Obligations handed out.", ["kind", "outcome"])
 
+RELAY_PAUSES = Counter("promontory_relay_pauses_total", "Times that the relay could hand out nothing.", ["cause"])
+LAST_SWEEP = Gauge("promontory_last_sweep_timestamp_seconds", "When the relay last looked through all buckets.")
+TASKS_QUEUED = Gauge("promontory_tasks_queued", "Tasks that wait at the broker.", ["queue"])
+
+LOG_MEMORY_BYTES = Gauge("promontory_log_memory_bytes", "Memory that the event log's server uses.")
+LOG_MEMORY_LIMIT_BYTES = Gauge("promontory_log_memory_limit_bytes", "What that server may use; 0: it has no limit.")
+LOG_PERSISTS = Gauge("promontory_log_persists", "1 if that server's last write of its append-only file succeeded.")
+
+ARCHIVE_AFTER_SECONDS = Gauge(
+    "promontory_archive_after_seconds", "How long after its end a match is to be archived.", ["game"]
+)
 ARCHIVINGS = Counter("promontory_archivings_total", "Attempts to archive a match.", ["game", "outcome"])
 ARCHIVED_BYTES = Counter("promontory_archived_bytes_total", "Bytes of the files that were archived.")
 ARCHIVE_READS = Counter("promontory_archive_reads_total", "Matches looked for in the archive.", ["outcome"])
@@ -61,6 +81,12 @@ BOT_DECISION_SECONDS = Histogram(
 TALLIES = Counter("promontory_tallies_total", "Tallies of closed matches.", ["pool", "outcome"])
 TASKS = Counter("promontory_tasks_total", "Celery tasks.", ["task", "outcome"])
 TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery task.", ["task"], buckets=_FAST)
+
+
+def begin(counter: Counter, **labels: Iterable[str]) -> None:
+    """Show `counter` as 0 for every combination of `labels`: Prometheus sees no increase in what begins at 1."""
+    for values in product(*labels.values()):
+        counter.labels(**dict(zip(labels, values, strict=True)))
 
 
 def outcome_of(error: Exception, outcomes: Mapping[type[Exception], str]) -> str:

@@ -35,6 +35,8 @@ COMMANDING_FIELD = "request_id"
 """The field that every request has that changes something for a player."""
 TURNS = 4
 """How many of a player's unary calls one process works on at a time."""
+ALARMING = ("CLOCK_SKEWED", "EVENT_LOG_UNAVAILABLE", "INTERNAL", "LOG_CORRUPT", "ARCHIVE_MISSING", "TOKEN_INVALID")
+"""The reasons that operators are told of at the first time."""
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
 
 
@@ -132,6 +134,7 @@ class Gate:
 
 def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler[Any, Any]:
     """Return the handlers of all of `service`'s methods, which `servicer` must have under their names."""
+    metrics.begin(metrics.REFUSALS, service=[service.name], reason=ALARMING)
     table = {method.name: _handler(method, getattr(servicer, method.name), gate) for method in service.methods}
     return grpc.method_handlers_generic_handler(service.full_name, table)
 
@@ -217,6 +220,7 @@ class _Call:
         duration = round(clock.monotonic() - started, 6)
         code = refusal.kind.value.name
         metrics.RPCS.labels(**self._names, code=code).inc()
+        metrics.REFUSALS.labels(service=self._names["service"], reason=refusal.reason).inc()
         if limit := refusal.metadata.get(LIMIT_NAME):
             metrics.LIMITS_REACHED.labels(limit=limit).inc()
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))

@@ -15,6 +15,7 @@ from kombu.transport.redis import get_redis_error_classes
 from promontory.client.errors import DeadlineExceeded, Unavailable
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.runtime import clock, metrics
+from promontory.runtime.broker import TASKS
 
 log = structlog.get_logger()
 
@@ -32,6 +33,7 @@ class Telemetry:
 
     def __init__(self) -> None:
         self._started: dict[str, float] = {}
+        metrics.begin(metrics.TASKS, task=map(_short, TASKS), outcome=("done", "failed", "unavailable"))
 
     def __enter__(self) -> Self:
         signals.task_prerun.connect(self._before)
@@ -46,7 +48,7 @@ class Telemetry:
         self._started[task_id] = clock.monotonic()
 
     def _after(self, *, task_id: str, task: Any, args: Any, retval: Any, **_: Any) -> None:
-        name = task.name.rpartition(".")[2]
+        name = _short(task.name)
         seconds = clock.monotonic() - self._started.pop(task_id, clock.monotonic())
         outcome = _outcome(retval)
         metrics.TASKS.labels(task=name, outcome=outcome).inc()
@@ -58,6 +60,11 @@ class Telemetry:
             log.warning("task_gave_up", cause=str(retval), **keys)
         else:
             log.error("task_failed", exc_info=retval, **keys)
+
+
+def _short(task: str) -> str:
+    """Return the metrics' word for the task called `promontory.<word>`."""
+    return task.rpartition(".")[2]
 
 
 def _outcome(retval: object) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from prometheus_client import REGISTRY
 
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.obligations import archive_name, tally_name
-from promontory.eventlog.port import EventLogUnavailable
 from promontory.relay.unarchived import Unarchived
 from promontory.runtime.clock import now_ms
 
@@ -37,14 +34,3 @@ async def test_it_counts_them_and_tells_the_age_of_the_first(log: MemoryEventLog
     assert (shown("matches_to_archive", "transcontinental"), shown("matches_to_archive", "pacific")) == (2, 0)
     assert shown("oldest_match_to_archive_seconds", "transcontinental") == pytest.approx(3600, abs=60)
     assert shown("oldest_match_to_archive_seconds", "pacific") == 0
-
-
-async def test_it_goes_on_when_the_log_is_away_and_ends_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    log, stopping = MemoryEventLog(clock=now_ms), asyncio.Event()
-
-    async def away(bucket: str) -> list[str]:
-        stopping.set()
-        raise EventLogUnavailable("no answer")
-
-    monkeypatch.setattr(log, "owed", away)
-    await asyncio.wait_for(Unarchived(log, BUCKETS).run(stopping), 5)
