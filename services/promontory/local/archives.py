@@ -19,7 +19,7 @@ from promontory.eventlog.obligations import archive_name
 from promontory.eventlog.port import LogCorrupt, bucket_of
 from promontory.games.registry import GAMES, entry
 from promontory.games.text import counted
-from promontory.local.log import closed_matches, operators_log
+from promontory.local.log import closed_logs, operators_log
 from promontory.rules.audit import audit
 from promontory.rules.ruleset import Ruleset
 
@@ -100,16 +100,21 @@ async def rebuild(url: str, redis_url: str, *, progress: Progress) -> Checked:
 async def backfill(redis_url: str, *, progress: Progress) -> int:
     """Have every closed match archived that is still in the log, and return how many there are.
 
-    Matches that ended before there was an archive are owed to none. The relay hands them out at once.
+    Matches that ended before there was an archive are owed to none. The relay hands them out at once. Raises
+    `LogCorrupt` at the end for the first that cannot be read, and is left as it is.
     """
-    found = 0
+    found, unreadable = 0, ""
     async with operators_log(redis_url) as log:
-        async for match_id in closed_matches(log):
-            commits = await log.read(match_id)
+        async for match_id, commits in closed_logs(log):
+            if commits is None:
+                unreadable = unreadable or match_id
+                continue
             name = archive_name(match_id, recorded_at_ms(match_id, commits[-1]))
             await log.owe(bucket_of(match_id), name, delay_ms=0)
             found += 1
             progress(found)
+    if unreadable:
+        raise LogCorrupt(unreadable, 0, f"it stays in the log, unlike {counted(found, 'other', 'others')}")
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from promontory.eventlog.port import Commit, LogCorrupt, StreamArchived, StreamStatus
 from promontory.eventlog.redis_server import check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.games.registry import GAMES
@@ -22,9 +23,27 @@ async def operators_log(redis_url: str) -> AsyncIterator[RedisEventLog]:
         yield RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock.now_ms)
 
 
-async def closed_matches(log: RedisEventLog) -> AsyncIterator[str]:
-    """Yield the ids of the closed matches in the log; the other streams there are ratings."""
+async def closed_logs(log: RedisEventLog) -> AsyncIterator[tuple[str, Sequence[Commit] | None]]:
+    """Yield the closed matches in the log with their commits, None where these do not verify.
+
+    Those that are given up to the archive just now are left out; the other streams there are ratings.
+    """
     codes = {game.code for game in GAMES}
     async for stream in log.closed_streams():
         if stream.partition("-")[0] in codes:
-            yield stream
+            commits = await _commits(log, stream)
+            if commits or not await _is_given_up(log, stream):
+                yield stream, commits
+
+
+async def _commits(log: RedisEventLog, stream: str) -> Sequence[Commit] | None:
+    try:
+        return await log.read(stream)
+    except (StreamArchived, LogCorrupt):
+        return None
+
+
+async def _is_given_up(log: RedisEventLog, stream: str) -> bool:
+    """Tell whether the log has no more of `stream` than its head, without which it may have seemed torn."""
+    head = await log.head(stream)
+    return head is None or head.status is StreamStatus.ARCHIVED

@@ -16,8 +16,11 @@ from promontory.archive.redis_index import RedisArchiveIndex
 from promontory.cli import main
 from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.port import bucket_of
+from promontory.eventlog.pruning import Surrender
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.local.log import closed_logs
+from promontory.matchmaking.redis_tickets import matchmaking_library
 from promontory.rules.domain import Match
 from promontory.runtime.clock import now_ms
 from tests.support.archiving import Depot
@@ -155,8 +158,65 @@ def test_matches_from_before_there_was_an_archive_come_to_it(server: str, direct
     assert capsys.readouterr().out == "[]\n"
 
 
-async def _closed_without_archive(log: RedisEventLog) -> Match:
-    match = await Depot(log).closed()  # type: ignore[arg-type]
+def test_a_log_that_cannot_be_read_keeps_no_other_match_from_the_archive(
+    server: str, directory: Path, capsys: Output
+) -> None:
+    """The exit code tells of it; the others are owed all the same."""
+
+    async def prepare(log: RedisEventLog) -> list[Match]:
+        found = [await _closed_without_archive(log, request_id=each) for each in ("a", "b", "c")]
+        await log.caller.command("XTRIM", f"{{{bucket_of(found[1].match_id)}}}:m:{found[1].match_id}:log", "MAXLEN", 1)
+        return found
+
+    matches = asyncio.run(_with_log(server, prepare))
+    assert run("archive", "backfill") == 1
+    assert f"{matches[1].match_id} does not verify" in capsys.readouterr().err
+
+    async def owed(log: RedisEventLog) -> list[int]:
+        return [len(await log.owed(bucket_of(match.match_id))) for match in matches]
+
+    assert asyncio.run(_with_log(server, owed)) == [1, 0, 1]
+
+
+async def test_a_match_that_is_archived_while_all_are_read_is_left_out(server: str) -> None:
+    """[lists rebuild, archive backfill] They run while everything does."""
+    async with connect(server) as connections:
+        log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=now_ms)
+        matches = [await _closed_without_archive(log, request_id=each) for each in ("a", "b")]
+        reading, left = closed_logs(log), list[str]()
+        async for match_id, commits in reading:
+            assert commits
+            left.append(match_id)
+            for each in matches:
+                await _give_up(log, each)
+        assert len(left) == 1
+
+
+async def _give_up(log: RedisEventLog, match: Match) -> None:
+    head = await log.head(match.match_id)
+    assert head is not None
+    await log.prune(match.match_id, Surrender(head.position, "elsewhere", meets="archive"))
+
+
+def test_lists_are_not_made_anew_without_the_archive_that_has_the_matches(
+    server: str, match: Match, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Output
+) -> None:
+    """Else all archived matches would leave the lists, as if they had never been."""
+    assert run("archive", "rebuild") == 0
+    asyncio.run(_load_matchmaking(server))
+    monkeypatch.delenv("PROMONTORY_ARCHIVE_URL")
+    monkeypatch.chdir(tmp_path)
+    assert run("lists", "rebuild") == 1
+    assert "PROMONTORY_ARCHIVE_URL does not say" in capsys.readouterr().err
+
+
+async def _load_matchmaking(url: str) -> None:
+    async with connect(url) as connections:
+        await load_library(connections.commands, matchmaking_library())
+
+
+async def _closed_without_archive(log: RedisEventLog, **given: Any) -> Match:
+    match = await Depot(log).closed(**given)  # type: ignore[arg-type]
     (name,) = await log.owed(bucket_of(match.match_id))
     await log.settle(bucket_of(match.match_id), name)
     return match
