@@ -50,6 +50,7 @@ def submitted(moment: Moment, seat: Seat, commands: Sequence[Any]) -> Decision:
     happened, resign = judge(game, state, commands, draws), game.resign(seat)
     if commands[-1] != resign:
         return Decision(happened)
+    _require_there(moment.match, seat)
     course = _Course(moment, judge(game, state, commands[:-1], draws))
     course.leave(seat, LeaveCause.RESIGNED)
     return course.decision()
@@ -58,8 +59,8 @@ def submitted(moment: Moment, seat: Seat, commands: Sequence[Any]) -> Decision:
 def acted(moment: Moment, seat: Seat | None, act: Act) -> Decision:
     """Return what `act` of `seat` (None: of the platform) causes, or raise `Rejected`."""
     require_open(moment.match)
-    if seat is not None and moment.match.conduct.leaver(seat):
-        raise Rejected("SEAT_LEFT", rule=RULE, seat=seat)
+    if seat is not None:
+        _require_there(moment.match, seat)
     course = _Course(moment)
     match act, seat:
         case Enforce(), None:
@@ -81,6 +82,13 @@ def require_open(match: Match) -> None:
     """Raise `MATCH_OVER` if the match takes no more commands."""
     if match.result is not None:
         raise Rejected("MATCH_OVER", rule=RULE, closeReason=match.result.reason.value)
+
+
+def _require_there(match: Match, seat: Seat) -> None:
+    """Raise `SEAT_LEFT` if `seat` has been left already, and the house plays on."""
+    leaver = match.conduct.leaver(seat)
+    if leaver is not None:
+        raise Rejected("SEAT_LEFT", rule=RULE, seat=seat, cause=leaver.cause.value)
 
 
 def due(match: Match, now_ms: int) -> tuple[Seat, ...]:
@@ -136,7 +144,8 @@ class _Course:
             return
         taken_over = [leaver.seat for leaver in self._conduct.leavers if leaver.policy]
         for giving_up in (*taken_over, seat):
-            self._play(self._game.resign(giving_up))
+            if not self._is_over:  # without the one before, the game may have come to its end
+                self._play(self._game.resign(giving_up))
         self._note(SeatLeft(seat, cause))
 
     def enforce(self) -> None:

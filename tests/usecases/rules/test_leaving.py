@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from promontory.eventlog.obligations import bot_turn_name, list_name
 from promontory.eventlog.port import bucket_of
-from promontory.games.kernel import Rejected
+from promontory.games.fairness import BlindDraws
+from promontory.games.kernel import Rejected, fold
 from promontory.games.pacific.commands import SetExplicitRuns
 from promontory.rules.conduct import Ending, EndingDeclined, LeaveCause, Leaver, SeatLeft
 from promontory.rules.domain import MOST_REPEATED, CloseReason, Match, Setup, placed
@@ -77,6 +78,44 @@ async def test_the_last_who_stays_has_won_and_the_first_who_left_is_last(game: s
 async def test_who_left_is_placed_behind_the_stayers_whatever_the_bot_achieves() -> None:
     """Played to the end by the house: the seat may even have the best score."""
     assert placed((1, 2, 2, 4), (Leaver(0, LeaveCause.RESIGNED), Leaver(3, LeaveCause.TIMED_OUT))) == (4, 1, 1, 3)
+
+
+async def test_the_house_cannot_leave_a_seat_that_was_left() -> None:
+    """[match/v1 SEAT_LEFT] A stand-in that resigned would place its player twice."""
+    bench = Bench(game="pacific")
+    match = await resigned(bench, await bench.create(table(4, stand_in_policy="greedy")), 0)
+    again = Submission(match.match_id, 0, (bench.ruleset.game.resign(0),), "again")
+    with pytest.raises(Rejected) as refused:
+        await bench.referee.submit(WORKERS, again)
+    assert (refused.value.reason, refused.value.details) == ("SEAT_LEFT", {"seat": 0, "cause": "resigned"})
+
+
+async def test_who_resigns_when_that_ends_the_game_has_still_left() -> None:
+    """[P-52] The house was the last to choose in the last turn: without its answer all are through."""
+    bench = Bench(game="pacific")
+    match = await resigned(bench, await bench.create(table(3, stand_in_policy="greedy")), 0)
+    match = await until_last_answer(bench, match)
+    match = await resigned(bench, match, 2)
+    assert result(match) == (CloseReason.PLAYED_OUT, (3, 1, 2))
+
+
+async def until_last_answer(bench: Bench, match: Match) -> Match:
+    """Have all play automatically until the house has the last answer of the game."""
+    while not is_last_answer(bench, match):
+        seat = match.to_act[-1]
+        caller = WORKERS if match.house_policy(seat) else player(match.setup.seats[seat].player_id)
+        command = bench.ruleset.game.automatic(match.state, seat)
+        submission = Submission(match.match_id, seat, (command,), f"at-{match.version}")
+        match = (await bench.referee.submit(caller, submission)).step.match
+    return match
+
+
+def is_last_answer(bench: Bench, match: Match) -> bool:
+    """Tell whether the house has the last answer of the game, in the seat that was left."""
+    game, state = bench.ruleset.game, match.state
+    if match.to_act != (0,):
+        return False
+    return game.outcome(fold(game, state, game.decide(state, game.automatic(state, 0), BlindDraws()))) is not None
 
 
 @each_game_of_many
