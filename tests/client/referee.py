@@ -221,6 +221,7 @@ class Referee:
         raise NotImplementedError
 
     PlayAutomatically = AbortMatch = ClaimAbandoned = OfferEnding = DeclineEnding = EnforceClock = ForkMatch = _unwanted
+    CancelMatch = _unwanted
 
     async def _submit(self, request: pb.SubmitCommandRequest) -> int:
         if caller().subject != self.players[request.seat]:

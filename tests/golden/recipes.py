@@ -37,6 +37,7 @@ class Aside(msgspec.Struct, frozen=True):
     seat: int | None = None
     ending: int = 0
     pause_ms: int = 0
+    note: str = ""
 
 
 MOST_AT_ONCE = 16
@@ -247,6 +248,10 @@ RECIPES: Mapping[str, Mapping[str, Recipe]] = {
         ),
         "aborted": Recipe(
             Setup(players("ada", "ben")), (beside(one_by_one(TC, "greedy"), {1: (Aside("AbortMatch", 1),)}),) * 2
+        ),
+        "cancelled": Recipe(
+            Setup(players("ada", "ben")),
+            (beside(one_by_one(TC, "greedy"), {2: (Aside("CancelMatch", note="the server was moved"),)}),) * 2,
         ),
         "drawn": Recipe(
             Setup(players("ada", "ben"), time_control=TimeControl(ClockKind.INCREMENT, 60_000, 10_000)),

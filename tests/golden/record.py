@@ -130,6 +130,8 @@ class Table:
             fields: dict[str, Any] = {} if aside.seat is None else {"seat": aside.seat}
             if aside.seat is not None:
                 fields["request_id"] = f"golden-{match.version}-{number}"
+            if aside.note:
+                fields |= {"note": aside.note, "request_id": f"golden-{match.version}-{number}"}
             if aside.ending:
                 fields["ending"] = aside.ending
             await client.call(aside.method, match_id=match.match_id, **fields)

@@ -50,6 +50,7 @@ EXPECTED: Mapping[str, Mapping[str, Expected]] = {
             "resignation", (2, 1), (4, 4), "d6da7dfef95db8f7533998e7f3cedb74ecddd79a8dfe26d15c8e4cffb896119d"
         ),
         "aborted": Expected("aborted", (), (), "b8b395b2c6760aa9ac024caf0ac40c4230a474cf1b15cfd943fab6b1b0f149a5"),
+        "cancelled": Expected("cancelled", (), (), "7fcb0372f78c10238341bdf3f77e5d960911bae55c1119c241dfdbcfc1ff7b38"),
         "drawn": Expected("drawn", (1, 1), (9, 12), "bd13b86d8fc890ba1242a80a75259066e60069d36bd6808de74b596f4cb40cdb"),
         "timed_out": Expected(
             "resignation", (2, 1), (8, 4), "89509e75b17da0e3f4c837a9370fd036b754e53583c96172f518f5e16da9f5f6"

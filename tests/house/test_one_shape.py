@@ -36,6 +36,7 @@ METHODS = (
     "ForkMatch",
     "PlayAutomatically",
     "EnforceClock",
+    "CancelMatch",
 )
 SOURCES = {"rulebook", "public", "house"}
 

@@ -121,7 +121,13 @@ class MatchAborted(msgspec.Struct, frozen=True):
     seat: int
 
 
-MatchEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted
+class MatchCancelled(msgspec.Struct, frozen=True):
+    """The platform cancelled the match, which has no result; `note` says why, if it says anything."""
+
+    note: str
+
+
+MatchEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted | MatchCancelled
 
 MATCH_EVENT = StructMapping(MatchEvent, events_pb2.MatchEvent)
 ENDING_OFFER = StructMapping(EndingOffer, match_pb2.EndingOffer)

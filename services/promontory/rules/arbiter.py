@@ -13,6 +13,7 @@ from promontory.rules.clocks import TimeControl
 from promontory.rules.conduct import (
     Abort,
     Act,
+    Cancel,
     Claim,
     Conduct,
     ConductEvent,
@@ -23,6 +24,7 @@ from promontory.rules.conduct import (
     Enforce,
     LeaveCause,
     MatchAborted,
+    MatchCancelled,
     Offer,
     SeatLeft,
     TurnTimedOut,
@@ -65,6 +67,8 @@ def acted(moment: Moment, seat: Seat | None, act: Act) -> Decision:
     match act, seat:
         case Enforce(), None:
             course.enforce()
+        case Cancel(note), None:
+            course.cancel(note)
         case Abort(), int():
             course.abort(seat)
         case Claim(gone), int():
@@ -178,6 +182,10 @@ class _Course:
         if self._conduct.movers or any(clock.timeouts for clock in self._conduct.clocks):
             raise Rejected("ABORT_TOO_LATE", rule=RULE)
         self._note(MatchAborted(seat))
+
+    def cancel(self, note: str) -> None:
+        """Have the platform end the match without a result."""
+        self._note(MatchCancelled(note))
 
     def claim(self, seat: Seat, gone: Collection[Seat]) -> None:
         """Have the players of the seats `gone`, ascending, which are to act, leave, because `seat` claims it."""

@@ -11,7 +11,7 @@ from promontory.eventlog.port import EventLogUnavailable
 from promontory.games.kernel import Rejected, Seat
 from promontory.rules import access, arbiter
 from promontory.rules.clocks import next_end_ms
-from promontory.rules.conduct import Abort, Act, Claim, Decline, Ending, Enforce, Offer
+from promontory.rules.conduct import Abort, Act, Cancel, Claim, Decline, Ending, Enforce, Offer
 from promontory.rules.domain import Decision, Match, Moment
 from promontory.rules.ledger import Intent, Ledger
 from promontory.rules.matches import Matches
@@ -20,6 +20,9 @@ from promontory.rules.presence import note
 from promontory.rules.recorder import AlreadyActed, Answer, Recorder
 from promontory.runtime import clock
 from promontory.runtime.identity import Caller, Scope
+
+CANCEL = "cancel:"
+"""What the command ids of the platform's own cancellations begin with."""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -96,6 +99,17 @@ class Arbitration:
             arbiter.require_open(moment.match)
             access.require_player(moment.match, wish.seat, caller)
             return arbiter.acted(moment, wish.seat, act(moment))
+
+        return await self._recorder.record(match, intent, decide)
+
+    async def cancel(self, caller: Caller, match_id: str, note: str, *, request_id: str) -> Answer:
+        """Cancel the match in the name of the platform, without a result; players are told `note`."""
+        caller.require(Scope.CANCEL_MATCH)
+        match = await self._matches.recent(match_id)
+        intent = Intent(f"{CANCEL}{request_id}", _fingerprint(match_id, f"cancel {note}"))
+
+        def decide(moment: Moment) -> Decision:
+            return arbiter.acted(moment, None, Cancel(note))
 
         return await self._recorder.record(match, intent, decide)
 

@@ -25,7 +25,8 @@ from promontory.games.kernel import Rejected, Seat
 from promontory.games.registry import AnyGame
 from promontory.games.text import counted
 from promontory.rules import arbiter, records
-from promontory.rules.conduct import Act, Enforce
+from promontory.rules.arbitration import CANCEL
+from promontory.rules.conduct import Act, Cancel, Enforce
 from promontory.rules.domain import CommitMeta, Decision, Happening, Match, Moment, Origin, Setup, begin, happenings
 from promontory.rules.draws import draws_of
 from promontory.rules.ledger import CREATE, Intent, Ledger, Seed, new_match
@@ -414,6 +415,11 @@ class _Referee:
         if isinstance(act, Enforce):
             _require(meta.actor is None and commit.command_id.startswith("clock:"), "its command id is not the clock's")
             _require(bool(arbiter.due(moment.match, moment.now_ms)), "no time had run out")
+            return arbiter.acted(moment, None, act)
+        if isinstance(act, Cancel):
+            _require(
+                meta.actor is None and commit.command_id.startswith(CANCEL), "its command id is not the platform's"
+            )
             return arbiter.acted(moment, None, act)
         seat = -1 if meta.actor is None else meta.actor
         _require(0 <= seat < len(moment.match.setup.seats), "it names no seat")

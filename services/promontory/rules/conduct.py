@@ -66,7 +66,13 @@ class MatchAborted(msgspec.Struct, frozen=True):
     seat: Seat
 
 
-ConductEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted
+class MatchCancelled(msgspec.Struct, frozen=True):
+    """The platform cancelled the match; `note` is what players are told about it."""
+
+    note: str = ""
+
+
+ConductEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted | MatchCancelled
 
 
 class Abort(msgspec.Struct, frozen=True, tag="abort"):
@@ -93,7 +99,13 @@ class Enforce(msgspec.Struct, frozen=True, tag="enforce"):
     """The platform's act of recording that time ran out."""
 
 
-Act: TypeAlias = Abort | Claim | Offer | Decline | Enforce
+class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
+    """The platform's act of cancelling the match; `note` is what players are told."""
+
+    note: str = ""
+
+
+Act: TypeAlias = Abort | Claim | Offer | Decline | Enforce | Cancel
 """What somebody does in a match that is no command of the game; a commit's meta keeps it for audits."""
 
 
@@ -125,6 +137,7 @@ class Conduct(msgspec.Struct, frozen=True):
     offers: tuple[StandingOffer, ...] = ()
     movers: tuple[Seat, ...] = ()
     aborted: bool = False
+    cancelled: bool = False
 
     def leaver(self, seat: Seat) -> Leaver | None:
         """Return how `seat` was left, or None if its player is still there."""
@@ -157,6 +170,8 @@ def evolve(conduct: Conduct, event: ConductEvent, control: TimeControl | None, *
             return replace(conduct, offers=())
         case MatchAborted():
             return replace(conduct, aborted=True)
+        case MatchCancelled():
+            return replace(conduct, cancelled=True)
 
 
 def _with_agreement(offers: tuple[StandingOffer, ...], seat: Seat, ending: Ending) -> tuple[StandingOffer, ...]:

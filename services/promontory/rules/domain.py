@@ -326,6 +326,8 @@ def _result(match: Match, game: AnyGame) -> Result | None:
     """Return how `match` is closed as it now stands, or None while it goes on."""
     if match.conduct.aborted:
         return Result(CloseReason.ABORTED)
+    if match.conduct.cancelled:
+        return Result(CloseReason.CANCELLED)
     outcome, leavers = game.outcome(match.state), match.conduct.leavers
     if outcome is not None:
         return Result(_reason(outcome, leavers), placed(outcome.places, leavers), outcome.scores)

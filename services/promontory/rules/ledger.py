@@ -16,7 +16,7 @@ from promontory.games import fairness
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules import clocks, records
-from promontory.rules.conduct import Act, Conduct, ConductEvent, TurnTimedOut
+from promontory.rules.conduct import Act, Conduct, ConductEvent, MatchCancelled, TurnTimedOut
 from promontory.rules.domain import (
     HASHED_EVERY,
     CommitMeta,
@@ -218,7 +218,7 @@ class Ledger:
 
     def _conduct_event(self, match: Match, stored: StoredEvent) -> ConductEvent:
         event = records.restore_conduct(stored)
-        if not 0 <= event.seat < len(match.setup.seats):
+        if not isinstance(event, MatchCancelled) and not 0 <= event.seat < len(match.setup.seats):
             raise Undecodable("seat", "does not exist")
         if isinstance(event, TurnTimedOut) and match.setup.time_control is None:
             raise Undecodable(stored.type, "stands in a match without a clock")

@@ -14,7 +14,7 @@ from promontory.rules.presenter import ENDING_NUMBERS
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Listing, Submission
-from promontory.rules.validation import check_command_count, check_data_hash, check_match_id, check_version
+from promontory.rules.validation import check_command_count, check_data_hash, check_match_id, check_note, check_version
 from promontory.runtime.errors import Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
 
@@ -66,6 +66,12 @@ class Reader:
     def wish(self, request: Any) -> Wish:
         """Return what a seat's player wants to do that is no command of the game."""
         return Wish(self.match_id(request), request.seat, self.request_id(request))
+
+    def note(self, request: Any) -> str:
+        """Return what players are told about a cancellation."""
+        note: str = request.note
+        check_note(note)
+        return note
 
     def ending(self, request: Any) -> Ending:
         """Return how a seat wants to end the match."""

@@ -152,6 +152,13 @@ class RulesServicer:
         answer = await self._arbitration.decline(caller(), self._read.wish(request))
         return self._pb.DeclineEndingResponse(**self._after(answer))
 
+    async def CancelMatch(self, request: Any, context: Context) -> Any:
+        """Cancel a match in the name of the platform."""
+        match_id, note = self._read.match_id(request), self._read.note(request)
+        request_id = self._read.request_id(request)
+        answer = await self._arbitration.cancel(caller(), match_id, note, request_id=request_id)
+        return self._pb.CancelMatchResponse(**self._after(answer))
+
     async def EnforceClock(self, request: Any, context: Context) -> Any:
         """Record that time ran out, if it did."""
         enforced = await self._arbitration.enforce_clock(caller(), self._read.match_id(request))

@@ -16,6 +16,7 @@ MAX_COMMANDS = 16
 DATA_HASH_BYTES = 32
 MAX_SPECTATOR_DELAY = 1000
 MAX_DEFAULT_MOVES = 100
+MAX_NOTE_CHARACTERS = 300
 SECOND_MS = 1000
 DAY_MS = 86_400 * SECOND_MS
 MIN_ABANDON_MS = 10 * SECOND_MS
@@ -31,6 +32,12 @@ def check_command_count(count: int) -> None:
     """Raise `BAD_REQUEST` unless a submission may hold so many commands."""
     if not 1 <= count <= MAX_COMMANDS:
         raise malformed("commands", f"must be 1 to {MAX_COMMANDS}, not {count}")
+
+
+def check_note(note: str) -> None:
+    """Raise `BAD_REQUEST` unless `note` is short enough to be kept in a match's log."""
+    if len(note) > MAX_NOTE_CHARACTERS:
+        raise malformed("note", f"must have at most {MAX_NOTE_CHARACTERS} characters, not {len(note)}")
 
 
 def check_data_hash(data_hash: bytes) -> None:

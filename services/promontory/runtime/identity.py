@@ -47,6 +47,8 @@ class Scope(StrEnum):
     LIST_MATCH = "match:list"
     ENTER_HOUSE_BOT = "pool:house"
     PLAY_FOR_THE_HOUSE = "house:play"
+    CANCEL_MATCH = "match:cancel"
+    SUSPEND_PLAYER = "player:suspend"
     FORGET_PLAYER = "player:forget"
     EXPORT_PLAYER = "player:export"
 

@@ -115,6 +115,7 @@ async def test_no_method_is_served_without_a_token(attacker: Attacker, method: s
 SERVICES_ONLY = {
     **{f"{game}.CreateMatch": {"request_id": "x"} for game in GAME_NAMES},
     **{f"{game}.PlayAutomatically": {"request_id": "x", "since_version": 1} for game in GAME_NAMES},
+    **{f"{game}.CancelMatch": {"request_id": "x"} for game in GAME_NAMES},
     "scoring.TallyMatch": {},
     "matchmaking.CreateTicket": {"request_id": "x", "pool": "transcontinental.ranked", "house_bot": "house-greedy-1"},
 }
@@ -125,7 +126,7 @@ async def test_a_players_key_gives_nobody_a_services_scope(
     attacker: Attacker, matches: Mapping[str, str], method: str, fields: dict[str, Any]
 ) -> None:
     """Only a service's key can give service scopes, whatever a player's token says."""
-    scopes = "match:create match:automatic match:tally pool:house house:play pool:join"
+    scopes = "match:create match:automatic match:cancel match:tally pool:house house:play pool:join"
     names = METHODS[method].input_type.fields_by_name
     match_id = matches.get(method.partition(".")[0], "tc-000-a")
     request = {**fields, "match_id": match_id} if "match_id" in names else fields

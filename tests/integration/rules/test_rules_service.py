@@ -227,7 +227,7 @@ async def test_no_method_finds_a_match_that_does_not_exist(
     client_of: ClientOf, method: str, match_id: str, expected: str
 ) -> None:
     """[MATCH_NOT_FOUND] A read never creates anything."""
-    caller = client_of("platform" if method in ("PlayAutomatically", "EnforceClock") else "ada")
+    caller = client_of("platform" if method in ("PlayAutomatically", "EnforceClock", "CancelMatch") else "ada")
     assert (await refusal(answer_to(caller, method, request_for(method, match_id, 0))))[1] == expected
 
 

@@ -210,6 +210,28 @@ class MatchAborted(_message.Message):
 Global___MatchAborted: _TypeAlias = MatchAborted  # noqa: Y015
 
 @_typing.final
+class MatchCancelled(_message.Message):
+    """The platform cancelled the match, which has no result."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NOTE_FIELD_NUMBER: _builtins.int
+    note: _builtins.str
+    """What players are told about it, 0 to 300 characters; may be empty."""
+    def __init__(
+        self,
+        *,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchCancelled: _TypeAlias = MatchCancelled  # noqa: Y015
+
+@_typing.final
 class MatchEvent(_message.Message):
     """What happened to a match beside the game itself, as everybody may see it."""
 
@@ -220,6 +242,7 @@ class MatchEvent(_message.Message):
     ENDING_OFFERED_FIELD_NUMBER: _builtins.int
     ENDING_DECLINED_FIELD_NUMBER: _builtins.int
     MATCH_ABORTED_FIELD_NUMBER: _builtins.int
+    MATCH_CANCELLED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def turn_timed_out(self) -> Global___TurnTimedOut:
         """A seat's time for a turn ran out."""
@@ -240,6 +263,10 @@ class MatchEvent(_message.Message):
     def match_aborted(self) -> Global___MatchAborted:
         """A seat's player called the match off."""
 
+    @_builtins.property
+    def match_cancelled(self) -> Global___MatchCancelled:
+        """The platform cancelled the match."""
+
     def __init__(
         self,
         *,
@@ -248,12 +275,13 @@ class MatchEvent(_message.Message):
         ending_offered: Global___EndingOffered | None = ...,
         ending_declined: Global___EndingDeclined | None = ...,
         match_aborted: Global___MatchAborted | None = ...,
+        match_cancelled: Global___MatchCancelled | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "match_cancelled", b"match_cancelled", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ending_declined", b"ending_declined", "ending_offered", b"ending_offered", "kind", b"kind", "match_aborted", b"match_aborted", "match_cancelled", b"match_cancelled", "seat_left", b"seat_left", "turn_timed_out", b"turn_timed_out"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["turn_timed_out", "seat_left", "ending_offered", "ending_declined", "match_aborted"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["turn_timed_out", "seat_left", "ending_offered", "ending_declined", "match_aborted", "match_cancelled"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

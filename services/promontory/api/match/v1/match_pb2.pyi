@@ -90,7 +90,7 @@ class _CloseReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CloseReas
     CLOSE_REASON_DRAWN: _CloseReason.ValueType  # 6
     """The players agreed on a draw: those who stayed share the first place."""
     CLOSE_REASON_CANCELLED: _CloseReason.ValueType  # 7
-    """The players agreed to cancel it. No placements; it never counts."""
+    """The players agreed to cancel it, or the platform cancelled it. No placements; it never counts."""
 
 class CloseReason(_CloseReason, metaclass=_CloseReasonEnumTypeWrapper):
     """Why a match was closed."""
@@ -110,7 +110,7 @@ CLOSE_REASON_ABORTED: CloseReason.ValueType  # 5
 CLOSE_REASON_DRAWN: CloseReason.ValueType  # 6
 """The players agreed on a draw: those who stayed share the first place."""
 CLOSE_REASON_CANCELLED: CloseReason.ValueType  # 7
-"""The players agreed to cancel it. No placements; it never counts."""
+"""The players agreed to cancel it, or the platform cancelled it. No placements; it never counts."""
 Global___CloseReason: _TypeAlias = CloseReason  # noqa: Y015
 
 class _ClockKind:

@@ -120,6 +120,11 @@ class PacificServiceStub:
                 request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.FromString,
                 _registered_method=True)
+        self.CancelMatch = channel.unary_unary(
+                '/promontory.api.pacific.v1.PacificService/CancelMatch',
+                request_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchResponse.FromString,
+                _registered_method=True)
 
 
 class PacificServiceServicer:
@@ -279,6 +284,15 @@ class PacificServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CancelMatch(self, request, context):
+        """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+        Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PacificServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -366,6 +380,11 @@ def add_PacificServiceServicer_to_server(servicer, server):
                     servicer.EnforceClock,
                     request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.FromString,
                     response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.SerializeToString,
+            ),
+            'CancelMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelMatch,
+                    request_deserializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -828,6 +847,33 @@ class PacificService:
             '/promontory.api.pacific.v1.PacificService/EnforceClock',
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockRequest.SerializeToString,
             promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.EnforceClockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.pacific.v1.PacificService/CancelMatch',
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchRequest.SerializeToString,
+            promontory_dot_api_dot_pacific_dot_v1_dot_pacific__service__pb2.CancelMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -115,6 +115,11 @@ class RailroadDice2ServiceStub:
     """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
     scope `match:automatic`. Changes nothing while no deadline has passed.
     """
+    CancelMatch: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.CancelMatchRequest, _railroad_dice_2_service_pb2.CancelMatchResponse]
+    """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+    Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
+    """
 
 @_typing.type_check_only
 class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
@@ -202,6 +207,11 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     EnforceClock: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.EnforceClockRequest, _railroad_dice_2_service_pb2.EnforceClockResponse]  # type: ignore[assignment]
     """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
     scope `match:automatic`. Changes nothing while no deadline has passed.
+    """
+    CancelMatch: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.CancelMatchRequest, _railroad_dice_2_service_pb2.CancelMatchResponse]  # type: ignore[assignment]
+    """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+    Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
     """
 
 class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -389,6 +399,17 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_railroad_dice_2_service_pb2.EnforceClockResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.EnforceClockResponse]]:
         """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
         scope `match:automatic`. Changes nothing while no deadline has passed.
+        """
+
+    @_abc_1.abstractmethod
+    def CancelMatch(
+        self,
+        request: _railroad_dice_2_service_pb2.CancelMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_railroad_dice_2_service_pb2.CancelMatchResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.CancelMatchResponse]]:
+        """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+        Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
         """
 
 def add_RailroadDice2ServiceServicer_to_server(servicer: RailroadDice2ServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -1196,3 +1196,61 @@ class EnforceClockResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__due_in) -> _WhichOneofReturnType__due_in | None: ...
 
 Global___EnforceClockResponse: _TypeAlias = EnforceClockResponse  # noqa: Y015
+
+@_typing.final
+class CancelMatchRequest(_message.Message):
+    """Request message for `TranscontinentalService.CancelMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """Required. The match."""
+    note: _builtins.str
+    """Optional. What players are told about it, 0 to 300 characters."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters; repeating it returns the first answer."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.str = ...,
+        note: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "note", b"note", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CancelMatchRequest: _TypeAlias = CancelMatchRequest  # noqa: Y015
+
+@_typing.final
+class CancelMatchResponse(_message.Message):
+    """Response message for `TranscontinentalService.CancelMatch`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    MATCH_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The match's version now."""
+    @_builtins.property
+    def match(self) -> _match_pb2.Match:
+        """The match as it now stands."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        match: _match_pb2.Match | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["match", b"match"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match", b"match", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CancelMatchResponse: _TypeAlias = CancelMatchResponse  # noqa: Y015

@@ -115,6 +115,11 @@ class TranscontinentalServiceStub:
     """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
     scope `match:automatic`. Changes nothing while no deadline has passed.
     """
+    CancelMatch: _grpc.UnaryUnaryMultiCallable[_transcontinental_service_pb2.CancelMatchRequest, _transcontinental_service_pb2.CancelMatchResponse]
+    """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+    Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
+    """
 
 @_typing.type_check_only
 class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
@@ -202,6 +207,11 @@ class TranscontinentalServiceAsyncStub(TranscontinentalServiceStub):
     EnforceClock: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.EnforceClockRequest, _transcontinental_service_pb2.EnforceClockResponse]  # type: ignore[assignment]
     """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
     scope `match:automatic`. Changes nothing while no deadline has passed.
+    """
+    CancelMatch: _aio.UnaryUnaryMultiCallable[_transcontinental_service_pb2.CancelMatchRequest, _transcontinental_service_pb2.CancelMatchResponse]  # type: ignore[assignment]
+    """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+    Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
     """
 
 class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -389,6 +399,17 @@ class TranscontinentalServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_transcontinental_service_pb2.EnforceClockResponse, _abc.Awaitable[_transcontinental_service_pb2.EnforceClockResponse]]:
         """Records that time ran out for the seats whose deadline has passed, and what that leads to. For services: needs the
         scope `match:automatic`. Changes nothing while no deadline has passed.
+        """
+
+    @_abc_1.abstractmethod
+    def CancelMatch(
+        self,
+        request: _transcontinental_service_pb2.CancelMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_transcontinental_service_pb2.CancelMatchResponse, _abc.Awaitable[_transcontinental_service_pb2.CancelMatchResponse]]:
+        """Cancels an open match, which then has no result and counts nowhere. For services: needs the scope `match:cancel`.
+
+        Fails with `FAILED_PRECONDITION` when the match is over. Idempotent for a given `request_id`.
         """
 
 def add_TranscontinentalServiceServicer_to_server(servicer: TranscontinentalServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
