@@ -55,6 +55,11 @@ class Registry:
         forgetting.complete_time.CopyFrom(NOON) if done else None
         return pb.ForgetPlayerResponse(forgetting=forgetting)
 
+    async def SuspendPlayer(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    RestorePlayer = SuspendPlayer
+
 
 @pytest.fixture
 async def client(keys: Keys) -> AsyncIterator[AsyncClient]:

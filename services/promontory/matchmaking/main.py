@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 import msgspec
@@ -35,6 +35,7 @@ from promontory.matchmaking.rules_client import RulesClient
 from promontory.matchmaking.scoring_client import ScoringClient
 from promontory.matchmaking.seating import Seating, TableLimits
 from promontory.matchmaking.servicer import LobbyCases, LobbyServicer, MatchmakingServicer
+from promontory.matchmaking.suspending import SuspendPlayers
 from promontory.matchmaking.usecases import Queues
 from promontory.runtime import clock
 from promontory.runtime.allowance import Allowance, creations
@@ -116,8 +117,14 @@ class _Parts:
             DropRatings(self.match_lists, self.scoring, pools=_rated(pools)),
             DropLists(self.match_lists),
         )
-        house = {bot.player for pool in pools.values() for bot in pool.house_bots}
-        return ForgetPlayers(self.directory, self.forgettings, farewells=farewells, opaque=self._opaque, house=house)
+        return ForgetPlayers(
+            self.directory, self.forgettings, farewells=farewells, opaque=self._opaque, house=_house(pools)
+        )
+
+    def suspending(self, pools: Pools) -> SuspendPlayers:
+        """Return the use cases of suspending players."""
+        tickets, tables = CancelTickets(self.tickets), LeaveTables(self.tables, self.seating)
+        return SuspendPlayers(self.directory, tickets=tickets, tables=tables, house=_house(pools))
 
     def export(self, pools: Pools) -> ExportPlayer:
         """Return the use case of exporting players."""
@@ -130,6 +137,10 @@ class _Parts:
         """Return the use cases of the lobby."""
         tables = Lobby(self.tables, self.seating, changes=changes, games=self.games)
         return LobbyCases(tables, Rematches(self.rules, self.seating), self.lists)
+
+
+def _house(pools: Pools) -> Collection[str]:
+    return {bot.player for pool in pools.values() for bot in pool.house_bots}
 
 
 def _rated(pools: Pools) -> Sequence[str]:
@@ -148,7 +159,7 @@ def build(
     queues = Queues(pools, parts.tickets, ratings=ratings, changes=changes, room=parts.room)
     allowance = Allowance(creations(settings.max_creations_per_minute))
     forgetting = parts.forgetting(pools)
-    players = PlayersServicer(parts.export(pools), forgetting)
+    players = PlayersServicer(parts.export(pools), forgetting, parts.suspending(pools))
     return Service(
         servicers=[
             (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues, allowance)),

@@ -8,6 +8,7 @@ from promontory.api.players.v1 import players_service_pb2 as pb
 from promontory.codec.times import timestamp
 from promontory.matchmaking.exporting import ExportPlayer
 from promontory.matchmaking.forgetting import ForgetPlayers, Forgetting
+from promontory.matchmaking.suspending import SuspendPlayers
 from promontory.runtime.chunks import chunks
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
@@ -16,8 +17,8 @@ from promontory.runtime.rpc import Context
 class PlayersServicer:
     """`promontory.api.players.v1.PlayersService`."""
 
-    def __init__(self, export: ExportPlayer, forgetting: ForgetPlayers) -> None:
-        self._export, self._forgetting = export, forgetting
+    def __init__(self, export: ExportPlayer, forgetting: ForgetPlayers, suspending: SuspendPlayers) -> None:
+        self._export, self._forgetting, self._suspending = export, forgetting, suspending
 
     async def GetPlayer(self, request: pb.GetPlayerRequest, context: Context) -> pb.GetPlayerResponse:
         """Return the caller's player id, or that of a subject."""
@@ -35,6 +36,16 @@ class PlayersServicer:
         """Forget a player, or tell how far it is."""
         forgetting = await self._forgetting.forget(caller(), request.player_id)
         return pb.ForgetPlayerResponse(forgetting=_message(forgetting))
+
+    async def SuspendPlayer(self, request: pb.SuspendPlayerRequest, context: Context) -> pb.SuspendPlayerResponse:
+        """Keep a player out for a while."""
+        until_ms = request.until_time.ToMilliseconds()
+        suspended = await self._suspending.suspend(caller(), request.player_id, until_ms)
+        return pb.SuspendPlayerResponse(tickets_cancelled=suspended.tickets, tables_left=suspended.tables)
+
+    async def RestorePlayer(self, request: pb.RestorePlayerRequest, context: Context) -> pb.RestorePlayerResponse:
+        """Let a suspended player in again."""
+        return pb.RestorePlayerResponse(restored=await self._suspending.restore(caller(), request.player_id))
 
 
 def _message(forgetting: Forgetting) -> pb.Forgetting:

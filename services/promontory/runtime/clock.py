@@ -14,6 +14,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def from_ms(ms: int) -> datetime:
+    """Return a time in ms since the epoch, in UTC."""
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
 def monotonic() -> float:
     """Return a clock's reading in seconds that never goes back; only differences mean something."""
     return time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promontory.runtime import clock
-from promontory.runtime.players import Registered, Revocation, new_player_id
+from promontory.runtime.players import Registered, Revocation, Suspension, new_player_id
 
 
 class MemoryDirectory:
@@ -15,6 +15,7 @@ class MemoryDirectory:
         self._ids: dict[str, str] = {}
         self._registered: dict[str, Registered] = {}
         self._revoked: dict[str, int] = {}
+        self._suspended: dict[str, int] = {}
 
     async def player_of(self, subject: str) -> str:
         """Return the player id of `subject`; see `Directory.player_of`."""
@@ -47,3 +48,16 @@ class MemoryDirectory:
     async def revocations(self, since_ms: int) -> Sequence[Revocation]:
         """Return those made at `since_ms` or later."""
         return [Revocation(*each) for each in self._revoked.items() if each[1] >= since_ms]
+
+    async def suspend(self, suspension: Suspension) -> None:
+        """Keep an account out."""
+        self._suspended[suspension.account] = suspension.until_ms
+
+    async def restore(self, account: str) -> bool:
+        """Let an account in again; return whether it was kept out."""
+        return self._suspended.pop(account, 0) > clock.now_ms()
+
+    async def suspensions(self) -> Sequence[Suspension]:
+        """Return those that are not over."""
+        now_ms = clock.now_ms()
+        return [Suspension(*each) for each in self._suspended.items() if each[1] > now_ms]

@@ -1,4 +1,4 @@
-"""The streams that are open, which end when their callers' tokens are revoked."""
+"""The streams that are open, which end when their callers are not to be served any more."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from promontory.runtime.players import token_revoked
+from promontory.runtime.errors import Refusal
 
 
 class OpenStreams:
@@ -15,18 +15,18 @@ class OpenStreams:
 
     def __init__(self) -> None:
         self._tasks: dict[str, set[asyncio.Task[Any]]] = {}
-        self._ended = set[asyncio.Task[Any]]()
+        self._ended: dict[asyncio.Task[Any], Refusal] = {}
 
-    def end(self, accounts: Collection[str]) -> None:
-        """End the streams of `accounts`."""
+    def end(self, accounts: Collection[str], refusal: Refusal) -> None:
+        """End the streams of `accounts` by `refusal`."""
         for account in accounts:
             for task in self._tasks.get(account, ()):
-                self._ended.add(task)
+                self._ended[task] = refusal
                 task.cancel()
 
     @contextmanager
-    def until_revoked(self, account: str) -> Iterator[None]:
-        """Let `end` stop the body, which the present task runs; raise the refusal `TOKEN_REVOKED` where it does."""
+    def until_refused(self, account: str) -> Iterator[None]:
+        """Let `end` stop the body, which the present task runs; raise its refusal where it does."""
         task = asyncio.current_task()
         assert task is not None, "calls are served in tasks"  # noqa: S101 - for the checker
         tasks = self._tasks.setdefault(account, set())
@@ -36,9 +36,9 @@ class OpenStreams:
         except asyncio.CancelledError:
             if task not in self._ended:
                 raise
-            raise token_revoked() from None
+            raise self._ended[task] from None
         finally:
-            self._ended.discard(task)
+            self._ended.pop(task, None)
             tasks.discard(task)
             if not tasks:
                 self._tasks.pop(account, None)

@@ -38,6 +38,13 @@ class Revocation(msgspec.Struct, frozen=True):
     revoked_ms: int
 
 
+class Suspension(msgspec.Struct, frozen=True):
+    """The account is kept out until `until_ms`, in ms since the epoch."""
+
+    account: str
+    until_ms: int
+
+
 class Registered(msgspec.Struct, frozen=True):
     """Whom a player id stands for, and when they were first seen, in ms since the epoch."""
 
@@ -69,6 +76,15 @@ class Directory(Protocol):
     async def revocations(self, since_ms: int) -> Sequence[Revocation]:
         """Return those made at `since_ms` or later; they are kept as long as a token may be accepted."""
 
+    async def suspend(self, suspension: Suspension) -> None:
+        """Keep an account out, until another time than before if it was already."""
+
+    async def restore(self, account: str) -> bool:
+        """Let an account in again; return whether it was kept out."""
+
+    async def suspensions(self) -> Sequence[Suspension]:
+        """Return those that are not over."""
+
 
 def account_of(subject: str) -> str:
     """Return the digest that stands for a subject where it must not be kept: 32 hex digits."""
@@ -89,19 +105,26 @@ class Players:
     def __init__(self, directory: Directory, *, opaque: bool, token_seconds: float) -> None:
         self._directory, self._opaque, self._token_ms = directory, opaque, int(1000 * token_seconds)
         self._revoked: dict[str, int] = {}
+        self._suspended: dict[str, int] = {}
         self._known: dict[str, str] = {}
         self._read_to_ms = 0
-        self.on_revoked: Callable[[Collection[str]], None] = lambda _: None
-        """Told the accounts whose tokens were revoked."""
+        self.on_refused: Callable[[Collection[str], Refusal], None] = lambda *_: None
+        """Told the accounts that are refused from now on, and how."""
 
     async def identify(self, bearer: Bearer) -> Caller:
-        """Return the caller with the player id for a subject. Raises the refusal `TOKEN_REVOKED`."""
+        """Return the caller with the player id for a subject.
+
+        Raises the refusals `TOKEN_REVOKED` and `PLAYER_SUSPENDED`.
+        """
         who = bearer.caller
         if who.service:
             return who
         account = account_of(who.subject)
         if bearer.issued_ms <= self._revoked.get(account, -1):
             raise token_revoked()
+        until_ms = self._suspended.get(account, 0)
+        if clock.now_ms() < until_ms:
+            raise player_suspended(until_ms)
         player = await self._player(bearer, account) if self._opaque else who.subject
         return msgspec.structs.replace(who, subject=player, account=account)
 
@@ -133,7 +156,14 @@ class Players:
             raise token_revoked()
 
     async def refresh(self) -> None:
-        """Read what was revoked since the last time, and tell it. Raises `EventLogUnavailable`."""
+        """Read who was revoked or suspended since the last time, and tell it. Raises `EventLogUnavailable`."""
+        await self._read_revocations()
+        suspended = {each.account: each.until_ms for each in await self._directory.suspensions()}
+        fresh, self._suspended = suspended.keys() - self._suspended.keys(), suspended
+        for account in fresh:
+            self.on_refused([account], player_suspended(suspended[account]))
+
+    async def _read_revocations(self) -> None:
         found = await self._directory.revocations(max(0, self._read_to_ms - OVERLAP_MS))
         fresh = {
             each.account: each.revoked_ms for each in found if each.revoked_ms > self._revoked.get(each.account, -1)
@@ -144,7 +174,7 @@ class Players:
         for account in fresh:
             self._known.pop(account, None)
         if fresh:
-            self.on_revoked(fresh.keys())
+            self.on_refused(fresh.keys(), token_revoked())
 
     async def run(self) -> None:
         """Refresh every few seconds; while the directory does not answer, what is known stays."""
@@ -159,3 +189,10 @@ class Players:
 def token_revoked() -> Refusal:
     """Return the refusal of a token that was issued before its bearer was forgotten."""
     return Refusal(Kind.UNAUTHENTICATED, "TOKEN_REVOKED", "the token was revoked: its player was forgotten")
+
+
+def player_suspended(until_ms: int) -> Refusal:
+    """Return the refusal of a player who is kept out until `until_ms`, in ms since the epoch."""
+    until = clock.from_ms(until_ms).isoformat(timespec="seconds")
+    text = f"the player is suspended until {until}"
+    return Refusal(Kind.NOT_ALLOWED, "PLAYER_SUSPENDED", text, metadata={"untilTime": until})

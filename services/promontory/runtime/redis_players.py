@@ -9,12 +9,15 @@ import msgspec
 
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import connect
-from promontory.runtime.players import Players, Registered, Revocation, new_player_id
+from promontory.runtime.players import Players, Registered, Revocation, Suspension, new_player_id
 from promontory.runtime.settings import OPAQUE, ServerSettings
 
 ATTEMPTS, DEADLINE_SECONDS = 3, 2.0
-IDS, SUBJECTS, REVOKED = (f"{{pl}}:{part}" for part in ("ids", "subjects", "revoked"))
-"""Player ids by subject, and who was registered by player id (hashes); accounts by when they were revoked (sorted)."""
+IDS, SUBJECTS, REVOKED, SUSPENDED = (f"{{pl}}:{part}" for part in ("ids", "subjects", "revoked", "suspended"))
+"""Player ids by subject, and who was registered by player id (hashes).
+
+Accounts by when they were revoked, and by when their suspensions end (sorted sets).
+"""
 
 _decode = msgspec.json.Decoder(Registered).decode
 
@@ -71,6 +74,22 @@ class RedisDirectory:
         """Return those made at `since_ms` or later."""
         rows = await self._caller.command("ZRANGEBYSCORE", REVOKED, since_ms, "+inf", "WITHSCORES")
         return [Revocation(account.decode(), int(float(ms))) for account, ms in zip(rows[::2], rows[1::2], strict=True)]
+
+    async def suspend(self, suspension: Suspension) -> None:
+        """Keep an account out."""
+        await self._caller.pipeline(
+            ("ZADD", SUSPENDED, suspension.until_ms, suspension.account),
+            ("ZREMRANGEBYSCORE", SUSPENDED, "-inf", await self._now_ms()),
+        )
+
+    async def restore(self, account: str) -> bool:
+        """Let an account in again; return whether it was kept out."""
+        return bool(await self._caller.command("ZREM", SUSPENDED, account))
+
+    async def suspensions(self) -> Sequence[Suspension]:
+        """Return those that are not over."""
+        rows = await self._caller.command("ZRANGEBYSCORE", SUSPENDED, await self._now_ms(), "+inf", "WITHSCORES")
+        return [Suspension(account.decode(), int(float(ms))) for account, ms in zip(rows[::2], rows[1::2], strict=True)]
 
     async def _now_ms(self) -> int:
         seconds, microseconds = await self._caller.command("TIME")

@@ -35,7 +35,10 @@ COMMANDING_FIELD = "request_id"
 """The field that every request has that changes something for a player."""
 TURNS = 4
 """How many of a player's unary calls one process works on at a time."""
-ALARMING = ("CLOCK_SKEWED", "EVENT_LOG_UNAVAILABLE", "INTERNAL", "LOG_CORRUPT", "ARCHIVE_MISSING", "TOKEN_INVALID")
+ALARMING = (
+    *("ARCHIVE_MISSING", "ARCHIVE_UNAVAILABLE", "CLOCK_SKEWED", "EVENT_LOG_UNAVAILABLE", "INTERNAL", "LOG_CORRUPT"),
+    *("TOKEN_INVALID", "TOKEN_REVOKED"),
+)
 """The reasons that operators are told of at the first time."""
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
 
@@ -62,7 +65,7 @@ class Gate:
     def __init__(self, verifier: Verifier, limits: Limits, players: Players) -> None:
         self.verifier, self._limits, self._players = verifier, limits, players
         self._open = OpenStreams()
-        players.on_revoked = self._open.end
+        players.on_refused = self._open.end
         self.stall_seconds = limits.stall_seconds
         self._calls = Allowance(calls(limits.calls_per_second))
         self._commands = Allowance(commands(limits.commands_per_second))
@@ -116,7 +119,7 @@ class Gate:
     def streaming(self) -> Iterator[None]:
         """Count a stream of the present caller's while the body runs; raise `LIMIT_REACHED` if that is one too many.
 
-        Services may have any number. Raises `TOKEN_REVOKED` when the caller's tokens are revoked meanwhile.
+        Services may have any number. Raises `TOKEN_REVOKED` or `PLAYER_SUSPENDED` when that comes meanwhile.
         """
         who, most = caller(), self._limits.streams_per_player
         if not who.service and self._streams[who.subject] >= most:
@@ -124,7 +127,7 @@ class Gate:
             raise limit_reached(Limit.STREAMS, most, text, retry_seconds=STREAMS_RETRY_SECONDS)
         self._streams[who.subject] += 1
         try:
-            with self._open.until_revoked(who.account):
+            with self._open.until_refused(who.account):
                 yield
         finally:
             self._streams[who.subject] -= 1

@@ -1,4 +1,4 @@
-"""A token that is revoked, over a real channel: calls are refused, and streams end."""
+"""Tokens that are revoked and players who are suspended, over a real channel: calls are refused, and streams end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import grpc
 import pytest
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
+from promontory.runtime.clock import now_ms
 from promontory.runtime.identity import caller
 from promontory.runtime.memory_players import MemoryDirectory
-from promontory.runtime.players import Players, account_of
+from promontory.runtime.players import Players, Suspension, account_of
 from tests.integration.runtime.conftest import Scripted
 from tests.support.rules_servers import DESCRIPTOR, Client, as_player
 from tests.support.serving import Keys, reason_of, served
@@ -33,6 +34,11 @@ class Served:
     async def revoke(self, subject: str) -> None:
         """Revoke the tokens of `subject`, and let the server know."""
         await self.directory.revoke(account_of(subject))
+        await self.players.refresh()
+
+    async def suspend(self, subject: str) -> None:
+        """Keep `subject` out for an hour, and let the server know."""
+        await self.directory.suspend(Suspension(account_of(subject), now_ms() + 1000 * HOUR_SECONDS))
         await self.players.refresh()
 
 
@@ -86,3 +92,21 @@ async def test_streams_end_when_their_callers_token_is_revoked(here: Served) -> 
     done, _ = await asyncio.wait([going_on], timeout=0.1)
     assert not done
     going_on.cancel()
+
+
+async def test_a_suspended_player_is_refused_and_streams_end(here: Served) -> None:
+    """[PLAYER_SUSPENDED] Whatever the token says, until the suspension ends or is taken back; and nobody else."""
+    ada, ben = here.client("ada"), here.client("ben")
+    watching = aiter(ada.stream("WatchMatch"))
+    await anext(watching)
+    await here.suspend("ada")
+    with pytest.raises(grpc.aio.AioRpcError) as ended:
+        await anext(watching)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await ada.call("GetMatch")
+    assert [reason_of(error) for error in (ended.value, refused.value)] == ["PLAYER_SUSPENDED"] * 2
+    assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
+    await ben.call("GetMatch")
+    assert await here.directory.restore(account_of("ada"))
+    await here.players.refresh()
+    await ada.call("GetMatch")

@@ -65,7 +65,7 @@ async def test_tokens_from_before_a_revocation_are_refused_and_later_ones_are_no
     """[TOKEN_REVOKED] Who comes back after being forgotten is somebody new."""
     directory, told = MemoryDirectory(), list[str]()
     found = told_by(directory)
-    found.on_revoked = told.extend
+    found.on_refused = lambda accounts, _: told.extend(accounts)
     before = await found.identify(bearer(issued_ms=clock.now_ms()))
     await directory.remove(before.subject)
     revoked = await directory.revoke(account_of(ADA))
@@ -105,7 +105,7 @@ async def test_a_registration_that_a_revocation_overtakes_is_undone() -> None:
 async def test_a_revocation_is_told_once_and_again_when_it_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     directory, told = MemoryDirectory(), list[str]()
     found = told_by(directory)
-    found.on_revoked = told.extend
+    found.on_refused = lambda accounts, _: told.extend(accounts)
     await directory.revoke("account")
     await found.refresh()
     await found.refresh()

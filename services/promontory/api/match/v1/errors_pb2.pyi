@@ -144,6 +144,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION. The match was archived, and its file is not in the archive. Nothing can be done but to report
     it.
     """
+    ERROR_REASON_PLAYER_SUSPENDED: _ErrorReason.ValueType  # 51
+    """PERMISSION_DENIED. The player is suspended until `untilTime`, RFC 3339. Open matches and their clocks go on."""
+    ERROR_REASON_OBLIGATION_NOT_FOUND: _ErrorReason.ValueType  # 52
+    """NOT_FOUND. The platform does not owe what `obligation` names, or no longer."""
+    ERROR_REASON_OBLIGATION_NOT_PARKED: _ErrorReason.ValueType  # 53
+    """FAILED_PRECONDITION. The obligation is being worked at and not parked, so that it can be neither released nor dropped."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -274,4 +280,10 @@ ERROR_REASON_ARCHIVE_MISSING: ErrorReason.ValueType  # 50
 """FAILED_PRECONDITION. The match was archived, and its file is not in the archive. Nothing can be done but to report
 it.
 """
+ERROR_REASON_PLAYER_SUSPENDED: ErrorReason.ValueType  # 51
+"""PERMISSION_DENIED. The player is suspended until `untilTime`, RFC 3339. Open matches and their clocks go on."""
+ERROR_REASON_OBLIGATION_NOT_FOUND: ErrorReason.ValueType  # 52
+"""NOT_FOUND. The platform does not owe what `obligation` names, or no longer."""
+ERROR_REASON_OBLIGATION_NOT_PARKED: ErrorReason.ValueType  # 53
+"""FAILED_PRECONDITION. The obligation is being worked at and not parked, so that it can be neither released nor dropped."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

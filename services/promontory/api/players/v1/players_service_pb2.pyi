@@ -239,3 +239,101 @@ class ForgetPlayerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ForgetPlayerResponse: _TypeAlias = ForgetPlayerResponse  # noqa: Y015
+
+@_typing.final
+class SuspendPlayerRequest(_message.Message):
+    """Request message for `PlayersService.SuspendPlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_TIME_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """Required. The player."""
+    @_builtins.property
+    def until_time(self) -> _timestamp_pb2.Timestamp:
+        """Required. Until when, in the future."""
+
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+        until_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until_time", b"until_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id", "until_time", b"until_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuspendPlayerRequest: _TypeAlias = SuspendPlayerRequest  # noqa: Y015
+
+@_typing.final
+class SuspendPlayerResponse(_message.Message):
+    """Response message for `PlayersService.SuspendPlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TICKETS_CANCELLED_FIELD_NUMBER: _builtins.int
+    TABLES_LEFT_FIELD_NUMBER: _builtins.int
+    tickets_cancelled: _builtins.int
+    """How many tickets were cancelled."""
+    tables_left: _builtins.int
+    """How many tables were left, and rematches declined."""
+    def __init__(
+        self,
+        *,
+        tickets_cancelled: _builtins.int = ...,
+        tables_left: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tables_left", b"tables_left", "tickets_cancelled", b"tickets_cancelled"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuspendPlayerResponse: _TypeAlias = SuspendPlayerResponse  # noqa: Y015
+
+@_typing.final
+class RestorePlayerRequest(_message.Message):
+    """Request message for `PlayersService.RestorePlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_ID_FIELD_NUMBER: _builtins.int
+    player_id: _builtins.str
+    """Required. The player."""
+    def __init__(
+        self,
+        *,
+        player_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player_id", b"player_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestorePlayerRequest: _TypeAlias = RestorePlayerRequest  # noqa: Y015
+
+@_typing.final
+class RestorePlayerResponse(_message.Message):
+    """Response message for `PlayersService.RestorePlayer`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESTORED_FIELD_NUMBER: _builtins.int
+    restored: _builtins.bool
+    """Whether the player was suspended."""
+    def __init__(
+        self,
+        *,
+        restored: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["restored", b"restored"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestorePlayerResponse: _TypeAlias = RestorePlayerResponse  # noqa: Y015

@@ -50,6 +50,16 @@ class PlayersServiceStub:
                 request_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerResponse.FromString,
                 _registered_method=True)
+        self.SuspendPlayer = channel.unary_unary(
+                '/promontory.api.players.v1.PlayersService/SuspendPlayer',
+                request_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerResponse.FromString,
+                _registered_method=True)
+        self.RestorePlayer = channel.unary_unary(
+                '/promontory.api.players.v1.PlayersService/RestorePlayer',
+                request_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerResponse.FromString,
+                _registered_method=True)
 
 
 class PlayersServiceServicer:
@@ -86,6 +96,23 @@ class PlayersServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SuspendPlayer(self, request, context):
+        """Keeps a player out until some time. For services: needs the scope `player:suspend`.
+
+        Within 5 seconds every call of the player is refused with `PLAYER_SUSPENDED`, and streams end with it. Tickets are
+        cancelled and tables left; open matches go on under their clocks. Suspending again sets another time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestorePlayer(self, request, context):
+        """Lets a suspended player in again. For services: needs the scope `player:suspend`. Does nothing for anybody else.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PlayersServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -103,6 +130,16 @@ def add_PlayersServiceServicer_to_server(servicer, server):
                     servicer.ForgetPlayer,
                     request_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerRequest.FromString,
                     response_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerResponse.SerializeToString,
+            ),
+            'SuspendPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuspendPlayer,
+                    request_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerResponse.SerializeToString,
+            ),
+            'RestorePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestorePlayer,
+                    request_deserializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -187,6 +224,60 @@ class PlayersService:
             '/promontory.api.players.v1.PlayersService/ForgetPlayer',
             promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerRequest.SerializeToString,
             promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.ForgetPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SuspendPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.players.v1.PlayersService/SuspendPlayer',
+            promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerRequest.SerializeToString,
+            promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.SuspendPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestorePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.players.v1.PlayersService/RestorePlayer',
+            promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerRequest.SerializeToString,
+            promontory_dot_api_dot_players_dot_v1_dot_players__service__pb2.RestorePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

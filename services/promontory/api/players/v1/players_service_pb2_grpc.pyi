@@ -51,6 +51,14 @@ class PlayersServiceStub:
     with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
     is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
     """
+    SuspendPlayer: _grpc.UnaryUnaryMultiCallable[_players_service_pb2.SuspendPlayerRequest, _players_service_pb2.SuspendPlayerResponse]
+    """Keeps a player out until some time. For services: needs the scope `player:suspend`.
+
+    Within 5 seconds every call of the player is refused with `PLAYER_SUSPENDED`, and streams end with it. Tickets are
+    cancelled and tables left; open matches go on under their clocks. Suspending again sets another time.
+    """
+    RestorePlayer: _grpc.UnaryUnaryMultiCallable[_players_service_pb2.RestorePlayerRequest, _players_service_pb2.RestorePlayerResponse]
+    """Lets a suspended player in again. For services: needs the scope `player:suspend`. Does nothing for anybody else."""
 
 @_typing.type_check_only
 class PlayersServiceAsyncStub(PlayersServiceStub):
@@ -75,6 +83,14 @@ class PlayersServiceAsyncStub(PlayersServiceStub):
     with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
     is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
     """
+    SuspendPlayer: _aio.UnaryUnaryMultiCallable[_players_service_pb2.SuspendPlayerRequest, _players_service_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
+    """Keeps a player out until some time. For services: needs the scope `player:suspend`.
+
+    Within 5 seconds every call of the player is refused with `PLAYER_SUSPENDED`, and streams end with it. Tickets are
+    cancelled and tables left; open matches go on under their clocks. Suspending again sets another time.
+    """
+    RestorePlayer: _aio.UnaryUnaryMultiCallable[_players_service_pb2.RestorePlayerRequest, _players_service_pb2.RestorePlayerResponse]  # type: ignore[assignment]
+    """Lets a suspended player in again. For services: needs the scope `player:suspend`. Does nothing for anybody else."""
 
 class PlayersServiceServicer(metaclass=_abc_1.ABCMeta):
     """Keeps what the platform knows of players apart from what they played."""
@@ -114,5 +130,25 @@ class PlayersServiceServicer(metaclass=_abc_1.ABCMeta):
         with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
         is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
         """
+
+    @_abc_1.abstractmethod
+    def SuspendPlayer(
+        self,
+        request: _players_service_pb2.SuspendPlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_players_service_pb2.SuspendPlayerResponse, _abc.Awaitable[_players_service_pb2.SuspendPlayerResponse]]:
+        """Keeps a player out until some time. For services: needs the scope `player:suspend`.
+
+        Within 5 seconds every call of the player is refused with `PLAYER_SUSPENDED`, and streams end with it. Tickets are
+        cancelled and tables left; open matches go on under their clocks. Suspending again sets another time.
+        """
+
+    @_abc_1.abstractmethod
+    def RestorePlayer(
+        self,
+        request: _players_service_pb2.RestorePlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_players_service_pb2.RestorePlayerResponse, _abc.Awaitable[_players_service_pb2.RestorePlayerResponse]]:
+        """Lets a suspended player in again. For services: needs the scope `player:suspend`. Does nothing for anybody else."""
 
 def add_PlayersServiceServicer_to_server(servicer: PlayersServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

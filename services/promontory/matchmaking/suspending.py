@@ -1,0 +1,57 @@
+"""Suspending players: they are kept out for a while, and out of what they wait for; their matches go on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from promontory.matchmaking.farewells import CancelTickets, LeaveTables
+from promontory.matchmaking.forgetting import Forgetting
+from promontory.runtime import clock
+from promontory.runtime.errors import malformed
+from promontory.runtime.forms import PLAYER_ID
+from promontory.runtime.identity import SERVICE_PREFIX, Caller, Scope
+from promontory.runtime.players import Directory, Suspension, account_of
+
+
+class Suspended(msgspec.Struct, frozen=True):
+    """What a suspension took a player out of."""
+
+    tickets: int
+    tables: int
+
+
+class SuspendPlayers:
+    """The use cases of suspending; `house` holds the ids of house bots, which are no players."""
+
+    def __init__(
+        self, directory: Directory, *, tickets: CancelTickets, tables: LeaveTables, house: Collection[str]
+    ) -> None:
+        self._directory, self._tickets, self._tables, self._house = directory, tickets, tables, house
+
+    async def suspend(self, caller: Caller, player: str, until_ms: int) -> Suspended:
+        """Keep `player` out until `until_ms`, in ms since the epoch, and out of queues and tables from now on.
+
+        A ticket or a table that leads to a match just now is left to do so: a match that has begun goes on. Repeating
+        it changes nothing. Raises the refusals `SCOPE_MISSING` and `BAD_REQUEST`.
+        """
+        account = await self._account(caller, player)
+        if until_ms <= clock.now_ms():
+            raise malformed("until_time", "must be in the future")
+        await self._directory.suspend(Suspension(account, until_ms))
+        left = Forgetting(player=player, account=account, requested_ms=clock.now_ms())
+        left = await self._tables(await self._tickets(left, is_last=False), is_last=False)
+        return Suspended(left.tickets, left.tables)
+
+    async def restore(self, caller: Caller, player: str) -> bool:
+        """Let `player` in again, and return whether they were kept out. Raises what `suspend` does."""
+        return await self._directory.restore(await self._account(caller, player))
+
+    async def _account(self, caller: Caller, player: str) -> str:
+        caller.require(Scope.SUSPEND_PLAYER)
+        PLAYER_ID.checked(player, "player_id")
+        if player in self._house or player.startswith(SERVICE_PREFIX):
+            raise malformed("player_id", "is no player's")
+        known = await self._directory.registered(player)
+        return account_of(known.subject if known else player)

@@ -1,0 +1,78 @@
+"""Suspending players: what they are taken out of, and what goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from promontory.matchmaking.farewells import CancelTickets, LeaveTables
+from promontory.matchmaking.memory import MemoryTickets
+from promontory.matchmaking.suspending import Suspended, SuspendPlayers
+from promontory.runtime.clock import now_ms
+from promontory.runtime.errors import Refusal
+from promontory.runtime.identity import Caller, Scope
+from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import account_of
+from tests.support.halls import ANN, TRIO, Hall
+from tests.support.matchmaking import ticket
+
+ADMIN = Caller("service:admin", frozenset({Scope.SUSPEND_PLAYER}), service=True)
+HOUR_MS = 3_600_000
+
+
+class World:
+    """A hall, and what suspends its players."""
+
+    def __init__(self) -> None:
+        self.hall, self.directory = Hall(), MemoryDirectory()
+        self.tickets = MemoryTickets(self.hall.memory)
+        tables = LeaveTables(self.hall.tables, self.hall.seating)
+        self.players = SuspendPlayers(
+            self.directory, tickets=CancelTickets(self.tickets), tables=tables, house={"house-1"}
+        )
+
+    async def suspend(self, player: str = "ann") -> Suspended:
+        """Suspend a player for an hour."""
+        return await self.players.suspend(ADMIN, player, now_ms() + HOUR_MS)
+
+
+async def test_a_suspended_player_waits_for_nothing_any_more() -> None:
+    """[PlayersService.SuspendPlayer] Tickets are cancelled and tables left, once, and nobody else's."""
+    world = World()
+    await world.tickets.create(ticket("ann"), most_open=5)
+    await world.tickets.create(ticket("bob"), most_open=5)
+    await world.hall.lobby.create(ANN, TRIO)
+    assert await world.suspend() == Suspended(1, 1)
+    assert await world.suspend() == Suspended(0, 0)
+    assert [each.account for each in await world.directory.suspensions()] == [account_of("ann")]
+    assert len(await world.tickets.of_player("bob")) == 1
+
+
+async def test_a_player_who_is_let_in_again_is_nobody_special() -> None:
+    world = World()
+    await world.suspend()
+    assert await world.players.restore(ADMIN, "ann")
+    assert not await world.players.restore(ADMIN, "ann")
+    assert await world.directory.suspensions() == []
+
+
+async def test_an_opaque_player_is_suspended_by_the_account_behind_it() -> None:
+    """[event_log 5.5] Being forgotten does not end a suspension, and it knows no subject."""
+    world = World()
+    player = await world.directory.player_of("Ann@example.org")
+    await world.suspend(player)
+    assert [each.account for each in await world.directory.suspensions()] == [account_of("Ann@example.org")]
+
+
+@pytest.mark.parametrize(
+    ("caller", "player", "ahead_ms", "reason"),
+    [
+        (Caller("ann", frozenset({Scope.PLAY})), "ann", HOUR_MS, "SCOPE_MISSING"),
+        (ADMIN, "house-1", HOUR_MS, "BAD_REQUEST"),
+        (ADMIN, "service:relay", HOUR_MS, "BAD_REQUEST"),
+        (ADMIN, "ann", -1, "BAD_REQUEST"),
+    ],
+)
+async def test_what_cannot_be_is_refused(caller: Caller, player: str, ahead_ms: int, reason: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        await World().players.suspend(caller, player, now_ms() + ahead_ms)
+    assert refused.value.reason == reason
