@@ -13,7 +13,7 @@ from promontory.archive.segment import Segment, pack, unpack
 from promontory.eventlog.obligations import archive_name, list_name, tally_name
 from promontory.eventlog.port import ArchiveUnavailable, LogCorrupt, StreamStatus, bucket_of
 from promontory.eventlog.pruning import PrunableLog, Pruning, Surrender
-from promontory.games.registry import UnknownGameError, entry_of_match
+from promontory.games.registry import GAMES, UnknownGameError, entry_of_match
 from promontory.runtime import clock, metrics
 
 log = structlog.get_logger()
@@ -61,6 +61,7 @@ class Archiver:
     def __init__(self, event_log: PrunableLog, archive: Archive, index: ArchiveIndex, judge: Judge) -> None:
         self._log, self._archive, self._index, self._judge = event_log, archive, index, judge
         self._rests_until = 0.0
+        metrics.begin(metrics.ARCHIVINGS, game=[game.name for game in GAMES], outcome=Outcome)
 
     async def archive(self, match_id: str, closed_at_ms: int, *, attempt: int = 1) -> Outcome:
         """Meet the obligation to archive a match, or put it off: the longer, the more attempts there were.

@@ -6,6 +6,7 @@ import structlog
 from msgspec.structs import replace
 
 from promontory.eventlog.port import EventLogUnavailable
+from promontory.games.registry import GAMES
 from promontory.matchmaking.domain import Made, Proposal
 from promontory.matchmaking.ports import CreationRefused, Rules, Tables, Tickets
 from promontory.matchmaking.table import CloseReason, TableState, closed
@@ -22,6 +23,7 @@ class Creation:
 
     def __init__(self, rules: Rules, *, tickets: Tickets, tables: Tables) -> None:
         self._rules, self._tickets, self._tables = rules, tickets, tables
+        metrics.begin(metrics.PROPOSALS, game=[game.name for game in GAMES], outcome=("made", "delayed", "refused"))
 
     async def complete(self, proposal: Proposal) -> Made:
         """Return the proposal's match, recorded with its tickets or its table, and listed.
