@@ -141,12 +141,17 @@ class Conduct(msgspec.Struct, frozen=True):
 
     def leaver(self, seat: Seat) -> Leaver | None:
         """Return how `seat` was left, or None if its player is still there."""
-        return next((leaver for leaver in self.leavers if leaver.seat == seat), None)
+        for leaver in self.leavers:
+            if leaver.seat == seat:
+                return leaver
+        return None
 
     def stand_in(self, seat: Seat) -> str:
         """Return the policy that plays for `seat` instead of its player, or an empty text."""
         leaver = self.leaver(seat)
-        return leaver.policy if leaver else dict(self.stand_ins).get(seat, "")
+        if leaver is not None:
+            return leaver.policy
+        return dict(self.stand_ins).get(seat, "") if self.stand_ins else ""
 
     def agreed(self, needed: Collection[Seat]) -> Ending | None:
         """Return the ending that all `needed` seats, at least one, agree to, or None."""

@@ -331,6 +331,8 @@ def _result(match: Match, game: AnyGame) -> Result | None:
     outcome, leavers = game.outcome(match.state), match.conduct.leavers
     if outcome is not None:
         return Result(_reason(outcome, leavers), placed(outcome.places, leavers), outcome.scores)
+    if not match.conduct.offers:
+        return None
     players = [seat for seat in match.stayers if not match.setup.seats[seat].is_house_bot]
     match match.conduct.agreed(players):
         case Ending.DRAW:
