@@ -27,6 +27,8 @@ log = structlog.get_logger()
 REFRESH_SECONDS = 2.0
 OVERLAP_MS = 60_000
 """How far back revocations are read again, in case one was written late."""
+CLOCKS_MS = 5_000
+"""By how much the clock of who issues tokens may differ from this one."""
 CACHED = 100_000
 """Of how many bearers a process remembers the player id."""
 
@@ -106,7 +108,8 @@ class Players:
         self._directory, self._opaque, self._token_ms = directory, opaque, int(1000 * token_seconds)
         self._revoked: dict[str, int] = {}
         self._suspended: dict[str, int] = {}
-        self._known: dict[str, str] = {}
+        self._known: dict[str, tuple[str, int]] = {}
+        """Player ids by account, and when they were read, in ms since the epoch."""
         self._read_to_ms = 0
         self.on_refused: Callable[[Collection[str], Refusal], None] = lambda *_: None
         """Told the accounts that are refused from now on, and how."""
@@ -129,12 +132,17 @@ class Players:
         return msgspec.structs.replace(who, subject=player, account=account)
 
     async def _player(self, bearer: Bearer, account: str) -> str:
-        if account not in self._known:
-            found = await self._registered(bearer, account)
-            if len(self._known) >= CACHED:
+        """Return the player id, as it was last read if that was after the token was issued.
+
+        Whoever was forgotten in between is somebody new by the new token, and the revocation may not be known here yet.
+        """
+        found, read_ms = self._known.get(account, ("", 0))
+        if not found or read_ms < bearer.issued_ms + CLOCKS_MS:
+            read_ms, found = clock.now_ms(), await self._registered(bearer, account)
+            if account not in self._known and len(self._known) >= CACHED:
                 del self._known[next(iter(self._known))]
-            self._known[account] = found
-        return self._known[account]
+            self._known[account] = found, read_ms
+        return found
 
     async def _registered(self, bearer: Bearer, account: str) -> str:
         """Return the player id in the directory, new if need be, unless the token was revoked a moment ago.

@@ -78,6 +78,17 @@ async def test_tokens_from_before_a_revocation_are_refused_and_later_ones_are_no
     assert told == [account_of(ADA)]
 
 
+async def test_a_new_token_is_somebody_new_where_the_revocation_is_not_known_yet() -> None:
+    """[players ForgetPlayer] Else the first seconds after coming back would be spent as the player who is forgotten."""
+    directory = MemoryDirectory()
+    found = told_by(directory)
+    before = await found.identify(bearer(issued_ms=clock.now_ms() - DAY_MS // 2))
+    await directory.remove(before.subject)
+    revoked = await directory.revoke(account_of(ADA))
+    after = await found.identify(bearer(issued_ms=revoked.revoked_ms + 1))
+    assert after.subject == await directory.find(ADA) != before.subject
+
+
 async def test_an_old_token_registers_nobody_anew_where_the_revocation_is_not_known_yet() -> None:
     """[players ForgetPlayer] A process that has not seen the bearer before asks before it registers."""
     directory = MemoryDirectory()
