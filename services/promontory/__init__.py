@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promontory.client.asynchronous import AsyncClient
     from promontory.client.blocking import Client, ForkError
-    from promontory.client.conduct import ClockKind, Ending, TimeControl
+    from promontory.client.conduct import Ending, TimeControl
     from promontory.client.endpoints import EndpointError
     from promontory.client.errors import (
         Aborted,
@@ -96,7 +96,7 @@ __all__ = [
 _HOMES = {
     "AsyncClient": "promontory.client.asynchronous",
     "Client": "promontory.client.blocking",
-    "ClockKind": "promontory.client.conduct",
+    "ClockKind": "promontory.codec.terms",
     "Ending": "promontory.client.conduct",
     "EndpointError": "promontory.client.endpoints",
     "ForkError": "promontory.client.blocking",

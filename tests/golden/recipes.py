@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from promontory.bots.registry import policy
+from promontory.codec.terms import ClockKind, TimeControl
 from promontory.games import registry
 from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import fold
@@ -20,7 +21,6 @@ from promontory.games.railroad_dice_2 import commands as railroad
 from promontory.games.railroad_dice_2.sampling import determinize
 from promontory.games.transcontinental import commands as transcontinental
 from promontory.games.transcontinental.vocabulary import Phase, Source
-from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.domain import SeatKind, SeatSetup, Setup
 
 Choose = Callable[[Any, Random], tuple[Any, ...]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from promontory.codec.terms import ClockKind, TimeControl
 from promontory.rules.arbitration import Enforced, Wish
-from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.conduct import Ending
 from promontory.rules.domain import Match, SeatSetup, Setup
 from tests.support.refereeing import HOUSE_SEAT, RELAY, Bench, holder

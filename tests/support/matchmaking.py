@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from promontory.codec.terms import Terms
 from promontory.matchmaking.domain import Entrant, HouseBot, Made, Place, Pool, Proposal, Ticket, Window
 from promontory.matchmaking.listing import Ended, Listed
 from promontory.matchmaking.ports import Played
 from promontory.matchmaking.table import Guest, Readiness, Table
-from promontory.matchmaking.terms import Terms
 
 POOL = "transcontinental.ranked"
 SERVICE = "promontory.api.transcontinental.v1.TranscontinentalService"

@@ -7,22 +7,15 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
-from google.protobuf.duration_pb2 import Duration
 
 from promontory.api.match.v1 import events_pb2, match_pb2
+from promontory.codec import terms
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
-from promontory.codec.times import duration, ms_of, time_of
+from promontory.codec.terms import ClockKind
+from promontory.codec.times import in_ms, span_of, time_of
 
-DEFAULT_GRACE = timedelta(milliseconds=300)
-
-
-class ClockKind(StrEnum):
-    """How players' time is reckoned: a budget that grows with turns, a time for each turn, or one in whole days."""
-
-    INCREMENT = "increment"
-    PER_TURN = "per_turn"
-    CORRESPONDENCE = "correspondence"
+DEFAULT_GRACE = timedelta(milliseconds=terms.GRACE_MS)
 
 
 class LeaveCause(StrEnum):
@@ -57,14 +50,15 @@ class TimeControl(msgspec.Struct, frozen=True):
 
     def message(self) -> match_pb2.TimeControl:
         """Return it as a message."""
-        return match_pb2.TimeControl(
-            kind=_KINDS[self.kind],
-            base=duration(_ms(self.base)),
-            increment=duration(_ms(self.increment)),
-            grace=duration(_ms(self.grace)),
+        control = terms.TimeControl(
+            kind=self.kind,
+            base_ms=in_ms(self.base),
+            increment_ms=in_ms(self.increment),
+            grace_ms=in_ms(self.grace),
             default_moves=self.default_moves,
             default_policy=self.default_policy,
         )
+        return terms.time_control_message(control)
 
 
 class SeatClock(msgspec.Struct, frozen=True):
@@ -132,8 +126,6 @@ MatchEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined
 MATCH_EVENT = StructMapping(MatchEvent, events_pb2.MatchEvent)
 ENDING_OFFER = StructMapping(EndingOffer, match_pb2.EndingOffer)
 ENDING_NUMBERS = {ending: match_pb2.Ending.Value(f"ENDING_{ending.name}") for ending in Ending}
-_KINDS = {kind: match_pb2.ClockKind.Value(f"CLOCK_KIND_{kind.name}") for kind in ClockKind}
-_KINDS_BY_NUMBER = {number: kind for kind, number in _KINDS.items()}
 _CAUSES: dict[int, LeaveCause] = {
     match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}"): cause for cause in LeaveCause
 }
@@ -141,16 +133,14 @@ _CAUSES: dict[int, LeaveCause] = {
 
 def time_control_of(message: Any) -> TimeControl | None:
     """Return the time control in a message that may have one, None without a clock. Raises `Undecodable`."""
-    control = message.time_control
-    if not message.HasField("time_control"):
+    control = terms.time_control_of(message.time_control)
+    if control is None:
         return None
-    if control.kind not in _KINDS_BY_NUMBER:
-        raise Undecodable("time_control.kind", f"has the unknown value {control.kind}")
     return TimeControl(
-        kind=_KINDS_BY_NUMBER[control.kind],
-        base=_span(control.base),
-        increment=_span(control.increment),
-        grace=_span(control.grace),
+        kind=control.kind,
+        base=timedelta(milliseconds=control.base_ms),
+        increment=timedelta(milliseconds=control.increment_ms),
+        grace=timedelta(milliseconds=control.grace_ms),
         default_moves=control.default_moves,
         default_policy=control.default_policy,
     )
@@ -159,7 +149,7 @@ def time_control_of(message: Any) -> TimeControl | None:
 def clock_of(message: match_pb2.SeatClock) -> SeatClock:
     """Return the struct of a `SeatClock`."""
     deadline = time_of(message.deadline) if message.HasField("deadline") else None
-    return SeatClock(message.seat, _span(message.remaining), deadline, message.timeouts)
+    return SeatClock(message.seat, span_of(message.remaining), deadline, message.timeouts)
 
 
 def leave_cause_of(number: int) -> LeaveCause | None:
@@ -169,11 +159,3 @@ def leave_cause_of(number: int) -> LeaveCause | None:
     if number not in _CAUSES:
         raise Undecodable("left", f"has the unknown value {number}")
     return _CAUSES[number]
-
-
-def _span(message: Duration) -> timedelta:
-    return timedelta(milliseconds=ms_of(message))
-
-
-def _ms(span: timedelta) -> int:
-    return round(span.total_seconds() * 1000)

@@ -25,7 +25,7 @@ from promontory.client.conduct import (
 from promontory.client.errors import understanding
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
-from promontory.codec.times import time_of
+from promontory.codec.times import span_of, time_of
 
 T = TypeVar("T")
 
@@ -250,7 +250,7 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             time_control=time_control_of(message),
             clocks=tuple(clock_of(clock) for clock in message.clocks),
             offers=tuple(ENDING_OFFER.decode(offer) for offer in message.offers),
-            abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
+            abandon_after=span_of(message.abandon_after) if message.HasField("abandon_after") else None,
             spectator_delay=message.spectator_delay,
             forked_from=origin_of(message),
         )

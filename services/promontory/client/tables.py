@@ -16,7 +16,7 @@ from promontory.client.connection import Connection, Remote
 from promontory.client.errors import TableClosed, understanding
 from promontory.client.matches import known
 from promontory.client.seats import GameRemote, Seat, new_request_id
-from promontory.codec.times import duration, time_of
+from promontory.codec.times import duration, in_ms, span_of, time_of
 from promontory.games import registry
 
 LOBBY = pb.DESCRIPTOR.services_by_name["LobbyService"]
@@ -86,7 +86,7 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
             house_bots=[pb.HouseBotSeat(seat=seat, policy=policy) for seat, policy in self.house_bots.items()],
             time_control=self.time_control.message() if self.time_control else None,
             stand_in_policy=self.stand_in,
-            abandon_after=None if absence is None else duration(round(absence.total_seconds() * 1000)),
+            abandon_after=None if absence is None else duration(in_ms(absence)),
             spectator_delay=self.spectator_delay,
         )
 
@@ -320,7 +320,7 @@ def table_of(message: Any) -> TableUpdate:
             rematch_of=message.rematch_of,
             time_control=time_control_of(message),
             stand_in=message.stand_in_policy,
-            abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
+            abandon_after=span_of(message.abandon_after) if message.HasField("abandon_after") else None,
             spectator_delay=message.spectator_delay,
             your_seat=message.your_seat if message.HasField("your_seat") else None,
         )

@@ -18,7 +18,7 @@ from promontory.client.errors import PromontoryError, TicketCancelled, understan
 from promontory.client.matches import known
 from promontory.client.seats import GameRemote, Seat
 from promontory.codec.mapping import StructMapping
-from promontory.codec.times import time_of
+from promontory.codec.times import span_of, time_of
 from promontory.games.registry import GAMES, GameEntry, UnknownGameError
 
 MATCHMAKING = pb.DESCRIPTOR.services_by_name["MatchmakingService"]
@@ -192,12 +192,12 @@ def pool_of(message: Any) -> Pool:
             game=message.game,
             seats=message.seats,
             rated=message.rated,
-            house_bots_after=message.house_bots_after.ToTimedelta() if message.HasField("house_bots_after") else None,
+            house_bots_after=span_of(message.house_bots_after) if message.HasField("house_bots_after") else None,
             waiting=message.waiting,
             variant=message.variant,
             time_control=time_control_of(message),
             stand_in=message.stand_in_policy,
-            abandon_after=message.abandon_after.ToTimedelta() if message.HasField("abandon_after") else None,
+            abandon_after=span_of(message.abandon_after) if message.HasField("abandon_after") else None,
             spectator_delay=message.spectator_delay,
         )
 

@@ -85,7 +85,8 @@ def _bot(text: str) -> tuple[int, str]:
 
 
 def _clock(text: str) -> Any:
-    from promontory.client.conduct import ClockKind, TimeControl
+    from promontory.client.conduct import TimeControl
+    from promontory.codec.terms import ClockKind
 
     minutes, _, seconds = text.partition("+")
     if not minutes.isdecimal() or not (seconds or "0").isdecimal():

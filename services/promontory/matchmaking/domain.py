@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from promontory.matchmaking.terms import Terms, TimeControl
+from promontory.codec.terms import GRACE_MS, ClockKind, Terms, TimeControl
 
 NEW_PLAYER_POINTS = 1500.0
 """The rating of a player without one, in rating points."""
@@ -36,11 +36,34 @@ class HouseBot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policy: str
 
 
+class PoolClock(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `TimeControl` as a pool's configuration gives it, in seconds."""
+
+    kind: ClockKind
+    base_seconds: float
+    increment_seconds: float = 0
+    grace_seconds: float = GRACE_MS / 1000
+    default_moves: int = 0
+    default_policy: str = ""
+
+    @property
+    def control(self) -> TimeControl:
+        """The time control."""
+        return TimeControl(
+            kind=self.kind,
+            base_ms=round(1000 * self.base_seconds),
+            increment_ms=round(1000 * self.increment_seconds),
+            grace_ms=round(1000 * self.grace_seconds),
+            default_moves=self.default_moves,
+            default_policy=self.default_policy,
+        )
+
+
 class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A queue, and the kind of match it leads to.
 
     A ticket waits `house_bots_after_seconds` before one of `house_bots` may take a free seat; None: for ever. From
-    `time_control` on, its fields are those of `Terms`.
+    `time_control` on, its fields make its `terms`; a player may be gone for ever if `abandon_after_seconds` is None.
     """
 
     id: str
@@ -52,7 +75,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     variant: str = ""
     house_bots_after_seconds: float | None = None
     house_bots: tuple[HouseBot, ...] = ()
-    time_control: TimeControl | None = None
+    time_control: PoolClock | None = None
     stand_in: str = ""
     abandon_after_seconds: float | None = None
     spectator_delay: int = 0
@@ -61,9 +84,9 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def terms(self) -> Terms:
         """The terms its matches are played on."""
         return Terms(
-            time_control=self.time_control,
-            stand_in=self.stand_in,
-            abandon_after_seconds=self.abandon_after_seconds,
+            time_control=None if self.time_control is None else self.time_control.control,
+            stand_in_policy=self.stand_in,
+            abandon_after_ms=round(1000 * (self.abandon_after_seconds or 0)),
             spectator_delay=self.spectator_delay,
         )
 

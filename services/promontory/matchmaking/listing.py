@@ -102,6 +102,6 @@ def listed(proposal: Proposal, made: Made) -> Listed:
         created_ms=made.created_ms,
         pool=proposal.pool,
         rated=proposal.rated,
-        stand_in=proposal.terms.stand_in,
+        stand_in=proposal.terms.stand_in_policy,
         spectator_delay=proposal.terms.spectator_delay,
     )

@@ -9,6 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from promontory.bots.registry import house_player, policy_names
+from promontory.codec.terms import Terms, faults_of
 from promontory.games.registry import AnyGame, seat_counts
 from promontory.matchmaking.changes import Changes
 from promontory.matchmaking.domain import Entrant, derived_id, fingerprint_of
@@ -31,7 +32,6 @@ from promontory.matchmaking.table import (
     set_readiness,
     start,
 )
-from promontory.matchmaking.terms import Terms, problems_of
 from promontory.matchmaking.validation import checked_player
 from promontory.runtime import clock
 from promontory.runtime.errors import Refusal, malformed
@@ -119,7 +119,7 @@ class Lobby:
             raise malformed("variant", f"is empty or one of {', '.join(game.variants)}")
         policies = policy_names(wish.game)
         _check_house_bots(wish, policies)
-        for field, problem in problems_of(wish.terms, policies):
+        for field, problem in faults_of(wish.terms, policies):
             raise malformed(field, problem)
 
     async def join(self, caller: Caller, invite_code: str, guest: Guest, *, request_id: str = "") -> Table:

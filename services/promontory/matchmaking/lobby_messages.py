@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
 from promontory.api.match.v1 import match_pb2
+from promontory.codec.port import Undecodable
+from promontory.codec.terms import Terms, term_fields, terms_of
 from promontory.codec.times import timestamp
 from promontory.games import registry
 from promontory.matchmaking.listing import Ended, Listed
 from promontory.matchmaking.lists import Filter, PageWish
 from promontory.matchmaking.lobby import End, EndReason, Quiet, TableWish
 from promontory.matchmaking.table import CloseReason, Guest, Readiness, Table, TableState
-from promontory.matchmaking.terms import Terms
-from promontory.matchmaking.terms_messages import seconds_of, span, time_control_message, time_control_of
 from promontory.runtime.errors import malformed
 
 _STATES = {state: pb.TableState.Value(f"TABLE_STATE_{state.name}") for state in TableState}
@@ -43,13 +43,15 @@ def wish_of(request: pb.CreateTableRequest) -> TableWish:
         readiness=readiness_of(request.readiness),
         start_when_ready=request.start_when_ready if request.HasField("start_when_ready") else True,
         house_bots=tuple((bot.seat, bot.policy) for bot in request.house_bots),
-        terms=Terms(
-            time_control=time_control_of(request.time_control),
-            stand_in=request.stand_in_policy,
-            abandon_after_seconds=seconds_of(request.abandon_after) if request.HasField("abandon_after") else None,
-            spectator_delay=request.spectator_delay,
-        ),
+        terms=_terms(request),
     )
+
+
+def _terms(request: pb.CreateTableRequest) -> Terms:
+    try:
+        return terms_of(request)
+    except Undecodable as error:
+        raise malformed(error.field, error.problem) from error
 
 
 def readiness_of(number: int) -> Readiness:
@@ -73,7 +75,6 @@ def page_of(request: pb.ListMatchesRequest | pb.ListLiveMatchesRequest | pb.List
 
 def table_message(table: Table, player: str) -> pb.Table:
     """Return `table` as `player`, one of its guests, sees it."""
-    terms = table.terms
     return pb.Table(
         table_id=table.id,
         invite_code=table.invite_code,
@@ -92,10 +93,7 @@ def table_message(table: Table, player: str) -> pb.Table:
         start_when_ready=table.start_when_ready,
         expire_time=timestamp(table.expires_ms) if table.state is TableState.OPEN else None,
         draw_start=table.draw_start,
-        time_control=time_control_message(terms.time_control),
-        stand_in_policy=terms.stand_in,
-        abandon_after=None if terms.abandon_after_seconds is None else span(terms.abandon_after_seconds),
-        spectator_delay=terms.spectator_delay,
+        **term_fields(table.terms),
         pool=table.pool,
         rated=table.rated,
         rematch_of=table.rematch_of,

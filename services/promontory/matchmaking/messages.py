@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
-from promontory.codec.times import timestamp
+from promontory.codec.terms import term_fields
+from promontory.codec.times import duration, timestamp
 from promontory.matchmaking.domain import Pool, TicketState
-from promontory.matchmaking.terms_messages import span, time_control_message
 from promontory.matchmaking.usecases import Standing
 
 _STATES = {
@@ -18,19 +18,16 @@ _STATES = {
 
 def pool_message(pool: Pool, waiting: int) -> pb.Pool:
     """Return `pool` with the number of tickets that wait in it."""
-    after, absence = pool.house_bots_after_seconds, pool.abandon_after_seconds
+    after = pool.house_bots_after_seconds
     return pb.Pool(
         pool=pool.id,
         game=pool.game,
         seats=pool.seats,
         rated=pool.rated,
-        house_bots_after=None if after is None else span(after),
+        house_bots_after=None if after is None else duration(round(1000 * after)),
         waiting=waiting,
         variant=pool.variant,
-        time_control=time_control_message(pool.time_control),
-        stand_in_policy=pool.stand_in,
-        abandon_after=None if absence is None else span(absence),
-        spectator_delay=pool.spectator_delay,
+        **term_fields(pool.terms),
     )
 
 

@@ -10,12 +10,21 @@ from pathlib import Path
 import msgspec
 
 from promontory.bots.registry import policy_names
+from promontory.codec.terms import faults_of
 from promontory.games import registry
 from promontory.games.registry import UnknownGameError, seat_counts
 from promontory.matchmaking.domain import Pool
-from promontory.matchmaking.terms import problems_of
 from promontory.runtime.forms import PLAYER_ID, POOL_ID
 from promontory.runtime.settings import SettingsError
+
+_IN_FILE = {
+    "time_control.base": "time_control.base_seconds",
+    "time_control.increment": "time_control.increment_seconds",
+    "time_control.grace": "time_control.grace_seconds",
+    "stand_in_policy": "stand_in",
+    "abandon_after": "abandon_after_seconds",
+}
+"""What the fields of terms are called in the file, where that is something else."""
 
 Pools = Mapping[str, Pool]
 """Pools by id, in the order of the configuration."""
@@ -94,8 +103,8 @@ def _problems(pool: Pool) -> Iterator[str]:
     if pool.variant and pool.variant not in game.variants:
         yield f"its variant is one of {', '.join(game.variants)}, not {pool.variant!r}"
     yield from _problems_of_bots(pool, policies)
-    for field, problem in problems_of(pool.terms, policies):
-        yield f"its {field} {problem}"
+    for field, problem in faults_of(pool.terms, policies):
+        yield f"its {_IN_FILE.get(field, field)} {problem}"
 
 
 def _problems_of_numbers(pool: Pool) -> Iterator[str]:

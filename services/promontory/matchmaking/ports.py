@@ -7,10 +7,10 @@ from typing import Protocol
 
 import msgspec
 
+from promontory.codec.terms import Terms
 from promontory.matchmaking.domain import Made, Proposal, Ticket
 from promontory.matchmaking.listing import Listed, Start
 from promontory.matchmaking.table import Table
-from promontory.matchmaking.terms import Terms
 
 
 class RequestIdReused(Exception):

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from promontory.api.match.v1 import match_pb2
 from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
-from promontory.codec.times import ms_of
+from promontory.codec.terms import term_fields, terms_of
 from promontory.games.registry import UnknownGameError, entry_of_match
 from promontory.matchmaking.domain import Made, Place, Proposal
 from promontory.matchmaking.listing import Ended, Listed
 from promontory.matchmaking.ports import CreationRefused, Played
-from promontory.matchmaking.terms import Terms
-from promontory.matchmaking.terms_messages import span, time_control_message, time_control_of
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.peers import Peer, peer_errors
@@ -105,12 +103,7 @@ def played(match: match_pb2.Match) -> Played:
         ),
         variant=match.variant,
         is_fork=match.HasField("forked_from"),
-        terms=Terms(
-            time_control=time_control_of(match.time_control),
-            stand_in=match.stand_in_policy,
-            abandon_after_seconds=ms_of(match.abandon_after) / 1000 if match.HasField("abandon_after") else None,
-            spectator_delay=match.spectator_delay,
-        ),
+        terms=terms_of(match),
     )
 
 
@@ -126,17 +119,13 @@ def ended(outcome: match_pb2.Outcome, closed_ms: int) -> Ended:
 
 
 def _setup(proposal: Proposal) -> match_pb2.MatchSetup:
-    terms = proposal.terms
     return match_pb2.MatchSetup(
         seats=[_seat(place) for place in proposal.places],
         pool=proposal.pool,
         rated=proposal.rated,
         draw_start=proposal.draw_start,
         variant=proposal.variant,
-        time_control=time_control_message(terms.time_control),
-        stand_in_policy=terms.stand_in,
-        abandon_after=None if terms.abandon_after_seconds is None else span(terms.abandon_after_seconds),
-        spectator_delay=terms.spectator_delay,
+        **term_fields(proposal.terms),
     )
 
 

@@ -8,8 +8,8 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.terms import Terms
 from promontory.matchmaking.domain import PRIVATE, Entrant, Made, Place, Proposal
-from promontory.matchmaking.terms import Terms
 from promontory.runtime.errors import Kind, Refusal
 
 REMEMBERED_REQUESTS = 100

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from promontory.codec.terms import TimeControl
 from promontory.games.kernel import Rejected, Seat
 from promontory.rules import clocks
-from promontory.rules.clocks import TimeControl
 from promontory.rules.conduct import (
     Abort,
     Act,

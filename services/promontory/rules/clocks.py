@@ -1,49 +1,17 @@
-"""The players' clocks: time controls, and what a clock shows. Pure; times in ms since the epoch, by the server."""
+"""The players' clocks: what they show, and when time is up. Pure; times in ms since the epoch, by the server."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import StrEnum
 
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.terms import TimeControl
 from promontory.games.kernel import Seat
-
-GRACE_MS = 300
-"""How long after its end a turn is still in time, where a time control does not say."""
 
 REFILLED_PART = 10
 """A budget that is used up, but whose turn is met by a default move, is filled to this part of the base: a tenth."""
-
-
-class ClockKind(StrEnum):
-    """How players' time is reckoned."""
-
-    INCREMENT = "increment"
-    PER_TURN = "per_turn"
-    CORRESPONDENCE = "correspondence"
-
-
-class TimeControl(msgspec.Struct, frozen=True):
-    """How long players may think, and what happens to one whose time is up.
-
-    `base_ms` is the budget for the match, or with the kinds other than `INCREMENT` the time for each turn. The first
-    `default_moves` turns of a seat that time ran out for are met by a default move: of the bot policy `default_policy`,
-    or by the rules' own pass if that is empty.
-    """
-
-    kind: ClockKind
-    base_ms: int
-    increment_ms: int = 0
-    grace_ms: int = GRACE_MS
-    default_moves: int = 0
-    default_policy: str = ""
-
-    @property
-    def has_budget(self) -> bool:
-        """Whether there is one budget for the whole match, not a time for each turn."""
-        return self.kind is ClockKind.INCREMENT
 
 
 class Clock(msgspec.Struct, frozen=True):

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.terms import TimeControl
 from promontory.games.kernel import Seat
-from promontory.rules.clocks import Clocks, TimeControl, run_out
+from promontory.rules.clocks import Clocks, run_out
 
 
 class LeaveCause(StrEnum):

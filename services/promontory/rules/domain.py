@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.terms import Terms, TimeControl
 from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, list_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
-from promontory.rules.clocks import TimeControl, next_end_ms, ticked
+from promontory.rules.clocks import next_end_ms, ticked
 from promontory.rules.conduct import (
     Act,
     Conduct,
@@ -63,12 +64,7 @@ class SeatSetup(msgspec.Struct, frozen=True):
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What a match is created from.
-
-    `stand_in_policy` takes over the seat of a player who leaves while two others stay; empty leaves it to the game's
-    rules. A player may be gone for `abandon_after_ms` before the match can be claimed, 0: for ever. Spectators see the
-    open match `spectator_delay` commits later.
-    """
+    """What a match is created from; from `time_control` on, the fields are those of `Terms`."""
 
     seats: tuple[SeatSetup, ...]
     pool: str = ""
@@ -79,6 +75,16 @@ class Setup(msgspec.Struct, frozen=True):
     stand_in_policy: str = ""
     abandon_after_ms: int = 0
     spectator_delay: int = 0
+
+    @property
+    def terms(self) -> Terms:
+        """The terms it is played on."""
+        return Terms(
+            time_control=self.time_control,
+            stand_in_policy=self.stand_in_policy,
+            abandon_after_ms=self.abandon_after_ms,
+            spectator_delay=self.spectator_delay,
+        )
 
     @property
     def is_timed(self) -> bool:

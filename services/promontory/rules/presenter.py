@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from promontory.api.match.v1 import match_pb2, stream_pb2
+from promontory.codec.terms import term_fields
 from promontory.codec.times import duration, timestamp
 from promontory.games.fairness import SCHEME
 from promontory.games.kernel import Seat
@@ -18,7 +19,6 @@ from promontory.rules.records import (
     conduct_message,
     origin_message,
     outcome_message,
-    time_control_message,
 )
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
@@ -46,7 +46,6 @@ class Presenter:
     def match(self, match: Match) -> match_pb2.Match:
         """Return what everybody may know of `match`."""
         state = match_pb2.MATCH_STATE_CLOSED if match.is_closed else match_pb2.MATCH_STATE_OPEN
-        control = match.setup.time_control
         return match_pb2.Match(
             match_id=match.match_id,
             game=match.game,
@@ -63,15 +62,12 @@ class Presenter:
             create_time=timestamp(match.created_at_ms),
             update_time=timestamp(match.updated_at_ms),
             variant=match.setup.variant or self._game(match).variants[0],
-            time_control=None if control is None else time_control_message(control),
             clocks=clocks_of(match, match.updated_at_ms),
             offers=[
                 match_pb2.EndingOffer(ending=ENDING_NUMBERS[offer.ending], seats=offer.seats)
                 for offer in match.conduct.offers
             ],
-            abandon_after=duration(match.setup.abandon_after_ms) if match.setup.abandon_after_ms else None,
-            spectator_delay=match.setup.spectator_delay,
-            stand_in_policy=match.setup.stand_in_policy,
+            **term_fields(match.setup.terms),
             forked_from=None if match.forked_from is None else origin_message(match.forked_from),
         )
 

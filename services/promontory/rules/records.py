@@ -13,10 +13,9 @@ from promontory.api.match.v1 import events_pb2, match_pb2
 from promontory.codec.mapping import StructMapping, kinds_of
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import canonical, parse
-from promontory.codec.times import duration, ms_of
+from promontory.codec.terms import term_fields, terms_of
 from promontory.eventlog.port import Commit, StoredEvent
 from promontory.games.fairness import SCHEME
-from promontory.rules.clocks import GRACE_MS, ClockKind, TimeControl
 from promontory.rules.conduct import ConductEvent
 from promontory.rules.domain import CloseReason, CommitMeta, Match, Origin, Result, SeatKind, SeatSetup, Setup
 
@@ -29,8 +28,6 @@ KIND_NUMBERS = {
 }
 _KINDS = {number: kind for kind, number in KIND_NUMBERS.items()} | {match_pb2.SEAT_KIND_UNSPECIFIED: SeatKind.PLAYER}
 
-CLOCK_KIND_NUMBERS = {kind: match_pb2.ClockKind.Value(f"CLOCK_KIND_{kind.name}") for kind in ClockKind}
-_CLOCK_KINDS = {number: kind for kind, number in CLOCK_KIND_NUMBERS.items()}
 _CLOSE_REASON_NUMBERS = {reason: match_pb2.CloseReason.Value(f"CLOSE_REASON_{reason.name}") for reason in CloseReason}
 _CLOSE_REASONS = {number: reason for reason, number in _CLOSE_REASON_NUMBERS.items()}
 
@@ -74,37 +71,7 @@ def setup_of(message: match_pb2.MatchSetup) -> Setup:
         rated=message.rated,
         draw_start=message.draw_start,
         variant=message.variant,
-        time_control=_time_control(message.time_control) if message.HasField("time_control") else None,
-        stand_in_policy=message.stand_in_policy,
-        abandon_after_ms=ms_of(message.abandon_after),
-        spectator_delay=message.spectator_delay,
-    )
-
-
-def _time_control(message: match_pb2.TimeControl) -> TimeControl | None:
-    if message.kind == match_pb2.CLOCK_KIND_UNSPECIFIED:
-        return None
-    if message.kind not in _CLOCK_KINDS:
-        raise Undecodable("time_control.kind", f"has the unknown value {message.kind}")
-    return TimeControl(
-        kind=_CLOCK_KINDS[message.kind],
-        base_ms=ms_of(message.base),
-        increment_ms=ms_of(message.increment),
-        grace_ms=ms_of(message.grace) if message.HasField("grace") else GRACE_MS,
-        default_moves=message.default_moves,
-        default_policy=message.default_policy,
-    )
-
-
-def time_control_message(control: TimeControl) -> match_pb2.TimeControl:
-    """Return `control` as the message that is stored and shown."""
-    return match_pb2.TimeControl(
-        kind=CLOCK_KIND_NUMBERS[control.kind],
-        base=duration(control.base_ms),
-        increment=duration(control.increment_ms) if control.increment_ms else None,
-        grace=duration(control.grace_ms),
-        default_moves=control.default_moves,
-        default_policy=control.default_policy,
+        **msgspec.structs.asdict(terms_of(message)),
     )
 
 
@@ -125,17 +92,13 @@ def setup_message(setup: Setup) -> match_pb2.MatchSetup:
         )
         for seat in setup.seats
     ]
-    control = setup.time_control
     return match_pb2.MatchSetup(
         seats=seats,
         pool=setup.pool,
         rated=setup.rated,
         draw_start=setup.draw_start,
         variant=setup.variant,
-        time_control=None if control is None else time_control_message(control),
-        stand_in_policy=setup.stand_in_policy,
-        abandon_after=duration(setup.abandon_after_ms) if setup.abandon_after_ms else None,
-        spectator_delay=setup.spectator_delay,
+        **term_fields(setup.terms),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from promontory.codec.terms import faults_of, unknown_policy
 from promontory.games.fairness import MAX_ENTROPY_BYTES
 from promontory.games.registry import AnyGame, seat_counts
-from promontory.rules.clocks import ClockKind, TimeControl
 from promontory.rules.domain import MOST_REPEATED, SeatSetup, Setup
 from promontory.rules.ruleset import Ruleset
 from promontory.runtime.errors import Kind, Refusal, malformed, match_not_found
@@ -14,12 +14,7 @@ from promontory.runtime.forms import MATCH_ID, PLAYER_ID, POOL_ID
 
 MAX_COMMANDS = 16
 DATA_HASH_BYTES = 32
-MAX_SPECTATOR_DELAY = 1000
-MAX_DEFAULT_MOVES = 100
 MAX_NOTE_CHARACTERS = 300
-SECOND_MS = 1000
-DAY_MS = 86_400 * SECOND_MS
-MIN_ABANDON_MS = 10 * SECOND_MS
 
 
 def check_match_id(ruleset: Ruleset, match_id: str) -> None:
@@ -109,35 +104,8 @@ def _faults(setup: Setup, game: AnyGame, policies: Collection[str]) -> Iterator[
         yield "setup.variant", f"is empty or one of {', '.join(game.variants)}"
     if setup.rated and not setup.pool:
         yield "setup.rated", "needs a pool"
-    if setup.stand_in_policy and setup.stand_in_policy not in policies:
-        yield "setup.stand_in_policy", _unknown_policy(policies)
-    if setup.abandon_after_ms and not MIN_ABANDON_MS <= setup.abandon_after_ms <= 30 * DAY_MS:
-        yield "setup.abandon_after", "is 10 seconds to 30 days, or unset"
-    if not 0 <= setup.spectator_delay <= MAX_SPECTATOR_DELAY:
-        yield "setup.spectator_delay", f"is 0 to {MAX_SPECTATOR_DELAY} commits"
-    if setup.time_control is not None:
-        for field, problem in _time_faults(setup.time_control, policies):
-            yield f"setup.time_control.{field}", problem
-
-
-def _time_faults(control: TimeControl, policies: Collection[str]) -> Iterator[tuple[str, str]]:
-    if control.kind is ClockKind.CORRESPONDENCE:
-        if control.base_ms % DAY_MS or not DAY_MS <= control.base_ms <= 14 * DAY_MS:
-            yield "base", "is 1 to 14 whole days"
-    elif not SECOND_MS <= control.base_ms <= DAY_MS:
-        yield "base", "is 1 second to 24 hours"
-    if not 0 <= control.increment_ms <= (600 * SECOND_MS if control.has_budget else 0):
-        yield "increment", "is 0 to 10 minutes, and only for CLOCK_KIND_INCREMENT"
-    if not 0 <= control.grace_ms <= 10 * SECOND_MS:
-        yield "grace", "is 0 to 10 seconds"
-    if not 0 <= control.default_moves <= MAX_DEFAULT_MOVES:
-        yield "default_moves", f"is 0 to {MAX_DEFAULT_MOVES}"
-    if control.default_policy and control.default_policy not in policies:
-        yield "default_policy", _unknown_policy(policies)
-
-
-def _unknown_policy(policies: Collection[str]) -> str:
-    return f"must be one of {', '.join(sorted(policies)) or 'none'}"
+    for field, problem in faults_of(setup.terms, policies):
+        yield f"setup.{field}", problem
 
 
 def _seat_faults(seat: SeatSetup, policies: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -148,6 +116,6 @@ def _seat_faults(seat: SeatSetup, policies: Collection[str]) -> Iterator[tuple[s
     if seat.is_house_bot and seat.client_entropy:
         yield "client_entropy", "house bots bring none"
     if seat.is_house_bot and seat.bot_policy not in policies:
-        yield "bot_policy", _unknown_policy(policies)
+        yield "bot_policy", unknown_policy(policies)
     if not seat.is_house_bot and seat.bot_policy:
         yield "bot_policy", "is for house bots only"

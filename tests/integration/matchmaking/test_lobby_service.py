@@ -11,7 +11,8 @@ from google.protobuf.duration_pb2 import Duration
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
 from promontory.api.match.v1 import match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pools_pb
-from promontory.matchmaking.terms import ClockKind, TimeControl
+from promontory.codec.terms import ClockKind
+from promontory.matchmaking.domain import PoolClock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import SERVICE, pool
@@ -19,7 +20,7 @@ from tests.support.matchmaking_processes import Peers, Replica, matchmaking_serv
 from tests.support.serving import Keys, Metadata, reason_of
 from tests.support.waiting import eventually
 
-POOLS = [pool(time_control=TimeControl(kind=ClockKind.PER_TURN, base_seconds=90), spectator_delay=3)]
+POOLS = [pool(time_control=PoolClock(kind=ClockKind.PER_TURN, base_seconds=90), spectator_delay=3)]
 CLOCK = match_pb2.TimeControl(
     kind=match_pb2.CLOCK_KIND_INCREMENT,
     base=Duration(seconds=60),

@@ -14,20 +14,20 @@ from msgspec.structs import replace
 
 from promontory.api.lobby.v1.lobby_service_pb2 import CreateTableRequest
 from promontory.api.match.v1 import match_pb2
+from promontory.codec.terms import ClockKind, Terms, TimeControl
 from promontory.matchmaking.lobby import CODE_LETTERS, End, EndReason, TableWish
 from promontory.matchmaking.lobby_messages import table_message, wish_of
 from promontory.matchmaking.ports import CreationRefused
 from promontory.matchmaking.seating import TableLimits
 from promontory.matchmaking.table import CloseReason, Readiness, Table, TableState
-from promontory.matchmaking.terms import ClockKind, Terms, TimeControl
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller
 from tests.support.halls import ANN, BOB, CEM, DEE, HASTY, MOST_MATCHES, TRIO, WISH, Hall
 from tests.support.matchmaking import guest, listed
 
-CLOCK = TimeControl(kind=ClockKind.INCREMENT, base_seconds=300, increment_seconds=5)
-TERMS = Terms(time_control=CLOCK, stand_in="greedy", abandon_after_seconds=60, spectator_delay=4)
+CLOCK = TimeControl(kind=ClockKind.INCREMENT, base_ms=300_000, increment_ms=5_000)
+TERMS = Terms(time_control=CLOCK, stand_in_policy="greedy", abandon_after_ms=60_000, spectator_delay=4)
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ async def test_opening_a_table_twice_gives_the_same_table(hall: Hall) -> None:
         (replace(WISH, house_bots=((2, "greedy"),)), "house_bots[0].seat"),
         (replace(TRIO, house_bots=((1, "greedy"), (1, "random"))), "house_bots[1].seat"),
         (replace(WISH, house_bots=((1, "genius"),)), "house_bots[0].policy"),
-        (replace(WISH, terms=replace(TERMS, stand_in="genius")), "stand_in"),
-        (replace(WISH, terms=replace(TERMS, time_control=replace(CLOCK, base_seconds=0))), "time_control.base_seconds"),
+        (replace(WISH, terms=replace(TERMS, stand_in_policy="genius")), "stand_in_policy"),
+        (replace(WISH, terms=replace(TERMS, time_control=replace(CLOCK, base_ms=0))), "time_control.base"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from promontory.api.match.v1.match_pb2 import CLOCK_KIND_INCREMENT
+from promontory.codec.terms import ClockKind, Terms, TimeControl
 from promontory.games.registry import GAMES
 from promontory.matchmaking.messages import pool_message
 from promontory.matchmaking.pools import PoolsError, load_pools, read_pools, served_pools, shipped_pools
-from promontory.matchmaking.terms import ClockKind, Terms, TimeControl
 
 POOL = """
 [[pools]]
@@ -53,8 +53,8 @@ def test_a_pool_names_the_terms_of_its_matches() -> None:
     lines = [CLOCK, 'stand_in = "greedy"', "abandon_after_seconds = 60", "spectator_delay = 5"]
     [pool] = read_pools("\n".join([POOL, *lines]), "test")
     message = pool_message(pool, 0)
-    clock = TimeControl(kind=ClockKind.INCREMENT, base_seconds=600, increment_seconds=10)
-    assert pool.terms == Terms(time_control=clock, stand_in="greedy", abandon_after_seconds=60, spectator_delay=5)
+    clock = TimeControl(kind=ClockKind.INCREMENT, base_ms=600_000, increment_ms=10_000)
+    assert pool.terms == Terms(time_control=clock, stand_in_policy="greedy", abandon_after_ms=60_000, spectator_delay=5)
     assert (message.time_control.kind, message.time_control.increment.seconds) == (CLOCK_KIND_INCREMENT, 10)
     assert (message.stand_in_policy, message.abandon_after.seconds, message.spectator_delay) == ("greedy", 60, 5)
     assert message.time_control.grace.nanos == 300_000_000
@@ -95,18 +95,21 @@ def test_a_file_is_read_where_one_is_named(tmp_path: Path) -> None:
         (POOL + f"house_bots = [{BOT.replace('house-1', 'House 1')}]", "player id 'House 1' must be 1 to 64"),
         (POOL + CLOCK.replace("increment", "sundial", 1), "Invalid enum value 'sundial'"),
         (POOL + CLOCK.replace("base_seconds", "base"), "unknown field `base`"),
-        (POOL + CLOCK.replace("600", "0"), "pool 'one': its time_control.base_seconds is 1 to 86400 (24 hours)"),
-        (POOL + CLOCK.replace("10 }", "601 }"), "its time_control.increment_seconds is 0 to 600"),
-        (POOL + CLOCK.replace("increment", "per_turn", 1), "increment_seconds is for the kind increment only"),
-        (POOL + CLOCK.replace("increment", "correspondence", 1), "base_seconds is 1 to 14 whole days of 86400 seconds"),
-        (POOL + CLOCK.replace("10 }", "10, grace_seconds = 11 }"), "its time_control.grace_seconds is 0 to 10"),
+        (POOL + CLOCK.replace("600", "0"), "pool 'one': its time_control.base_seconds is 1 second to 24 hours"),
+        (POOL + CLOCK.replace("10 }", "601 }"), "its time_control.increment_seconds is 0 to 10 minutes"),
+        (
+            POOL + CLOCK.replace("increment", "per_turn", 1),
+            "and for the kind increment only",
+        ),
+        (POOL + CLOCK.replace("increment", "correspondence", 1), "base_seconds is 1 to 14 whole days"),
+        (POOL + CLOCK.replace("10 }", "10, grace_seconds = 11 }"), "its time_control.grace_seconds is 0 to 10 seconds"),
         (POOL + CLOCK.replace("10 }", "10, default_moves = -1 }"), "its time_control.default_moves is 0 to 100"),
         (
             POOL + CLOCK.replace("10 }", '10, default_policy = "x" }'),
-            "default_policy is no policy of the game, which has",
+            "default_policy must be one of",
         ),
-        (POOL + 'stand_in = "genius"', "its stand_in is no policy of the game, which has"),
-        (POOL + "abandon_after_seconds = 9", "its abandon_after_seconds is 10 to 2592000 (30 days)"),
+        (POOL + 'stand_in = "genius"', "its stand_in must be one of"),
+        (POOL + "abandon_after_seconds = 9", "its abandon_after_seconds is 10 seconds to 30 days"),
         (POOL + "spectator_delay = 1001", "its spectator_delay is 0 to 1000 commits"),
     ],
 )

@@ -7,16 +7,16 @@ from collections.abc import Awaitable
 import pytest
 from msgspec.structs import replace
 
+from promontory.codec.terms import Terms
 from promontory.matchmaking.listing import Ended
 from promontory.matchmaking.seating import TableLimits
 from promontory.matchmaking.table import CloseReason, TableState
-from promontory.matchmaking.terms import Terms
 from promontory.runtime.errors import Refusal
 from tests.support.halls import ANN, BOB, CEM, DEE, Hall
 from tests.support.matchmaking import POOL, listed
 
 MATCH = "tc-000-1"
-TERMS = Terms(stand_in="greedy", spectator_delay=3)
+TERMS = Terms(stand_in_policy="greedy", spectator_delay=3)
 
 
 @pytest.fixture
