@@ -13,6 +13,7 @@ import msgspec
 from promontory.api.lobby.v1.lobby_service_pb2_grpc import LobbyServiceStub
 from promontory.api.match.v1 import match_pb2
 from promontory.api.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceStub
+from promontory.api.players.v1.players_service_pb2_grpc import PlayersServiceStub
 from promontory.api.scoring.v1 import ratings_pb2, scoring_service_pb2
 from promontory.api.scoring.v1.scoring_service_pb2_grpc import ScoringServiceServicer
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as game_pb
@@ -127,11 +128,12 @@ class Replica(msgspec.Struct):
 
     tickets: MatchmakingServiceStub
     tables: LobbyServiceStub
+    players: PlayersServiceStub
 
 
 def replica_at(channel: grpc.aio.Channel) -> Replica:
     """Return the stubs on `channel`."""
-    return Replica(MatchmakingServiceStub(channel), LobbyServiceStub(channel))
+    return Replica(MatchmakingServiceStub(channel), LobbyServiceStub(channel), PlayersServiceStub(channel))
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from promontory.matchmaking.forgetting import ForgetPlayers
 from promontory.matchmaking.lists import MatchLists
 from promontory.matchmaking.lobby import Lobby
 from promontory.matchmaking.matcher import Matcher, Pace
-from promontory.matchmaking.players_servicer import PlayersServicer
+from promontory.matchmaking.players_servicer import PlayersCases, PlayersServicer
 from promontory.matchmaking.pools import Pools, served_pools
 from promontory.matchmaking.ratings import HouseRatings, RatingsClient
 from promontory.matchmaking.redis_forgettings import RedisForgettings
@@ -159,7 +159,7 @@ def build(
     queues = Queues(pools, parts.tickets, ratings=ratings, changes=changes, room=parts.room)
     allowance = Allowance(creations(settings.max_creations_per_minute))
     forgetting = parts.forgetting(pools)
-    players = PlayersServicer(parts.export(pools), forgetting, parts.suspending(pools))
+    players = PlayersServicer(PlayersCases(parts.export(pools), forgetting, parts.suspending(pools)), allowance)
     return Service(
         servicers=[
             (pb.DESCRIPTOR.services_by_name["MatchmakingService"], MatchmakingServicer(queues, allowance)),

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from promontory.api.players.v1 import players_service_pb2 as pb
 from promontory.codec.times import timestamp
 from promontory.matchmaking.exporting import ExportPlayer
 from promontory.matchmaking.forgetting import ForgetPlayers, Forgetting
 from promontory.matchmaking.suspending import SuspendPlayers
+from promontory.runtime.allowance import Allowance
 from promontory.runtime.chunks import chunks
 from promontory.runtime.identity import caller
 from promontory.runtime.rpc import Context
 
 
+class PlayersCases(msgspec.Struct, frozen=True):
+    """The use cases that the methods call."""
+
+    export: ExportPlayer
+    forgetting: ForgetPlayers
+    suspending: SuspendPlayers
+
+
 class PlayersServicer:
     """`promontory.api.players.v1.PlayersService`."""
 
-    def __init__(self, export: ExportPlayer, forgetting: ForgetPlayers, suspending: SuspendPlayers) -> None:
-        self._export, self._forgetting, self._suspending = export, forgetting, suspending
+    def __init__(self, cases: PlayersCases, allowance: Allowance) -> None:
+        self._export, self._forgetting, self._suspending = cases.export, cases.forgetting, cases.suspending
+        self._allowance = allowance
 
     async def GetPlayer(self, request: pb.GetPlayerRequest, context: Context) -> pb.GetPlayerResponse:
         """Return the caller's player id, or that of a subject."""
@@ -28,12 +40,14 @@ class PlayersServicer:
         self, request: pb.ExportPlayerRequest, context: Context
     ) -> AsyncIterator[pb.ExportPlayerResponse]:
         """Stream all that is held about a player."""
+        self._allowance.spend(caller())
         document = await self._export(caller(), request.player_id)
         for chunk in chunks([document]):
             yield pb.ExportPlayerResponse(chunk=chunk)
 
     async def ForgetPlayer(self, request: pb.ForgetPlayerRequest, context: Context) -> pb.ForgetPlayerResponse:
         """Forget a player, or tell how far it is."""
+        self._allowance.spend(caller())
         forgetting = await self._forgetting.forget(caller(), request.player_id)
         return pb.ForgetPlayerResponse(forgetting=_message(forgetting))
 

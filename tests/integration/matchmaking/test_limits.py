@@ -11,6 +11,7 @@ import pytest
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.api.players.v1.players_service_pb2 import ExportPlayerRequest
 from promontory.matchmaking.domain import Window
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import POOL, pool
@@ -44,10 +45,15 @@ class Player:
         request = lobby_pb.CreateTableRequest(request_id=request_id, game="transcontinental", seats=2)
         return (await self._replica.tables.CreateTable(request, metadata=self._metadata)).table
 
+    async def export(self) -> None:
+        """Read all that is held about the player."""
+        async for _ in self._replica.players.ExportPlayer(ExportPlayerRequest(), metadata=self._metadata):
+            pass
+
 
 @pytest.fixture
 async def replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    small = replace(settings, max_open_tickets=2, max_open_tables=1, max_open_matches=1)
+    small = replace(settings, max_open_tickets=2, max_open_tables=1, max_open_matches=1, max_creations_per_minute=4)
     async with matchmaking_served(small, POOLS, peers, keys) as served:
         yield served
 
@@ -92,3 +98,12 @@ async def test_with_as_many_open_matches_as_allowed_a_player_gets_no_other(repli
     assert await refusal(ann.enter("first")) == ("max_open_matches", 1, 5)
     assert await refusal(ann.open_table("one")) == ("max_open_matches", 1, 5)
     assert (await ann.enter(POOL)).ticket_id == ticket.ticket_id
+
+
+async def test_exports_count_like_what_leaves_something_behind(replica: Replica, keys: Keys) -> None:
+    """[MAX_CREATIONS_PER_MINUTE] Each asks scoring for every rating with its history."""
+    ann = Player(replica, keys, "ann")
+    for _ in range(4):
+        await ann.export()
+    limit, most, _ = await refusal(ann.export())
+    assert (limit, most) == ("max_creations_per_minute", 4)
