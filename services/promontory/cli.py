@@ -32,6 +32,7 @@ from promontory.local.arguments import (
     tell,
 )
 from promontory.local.check_commands import add_audit, add_versions
+from promontory.local.container_commands import add_health, add_keys
 from promontory.local.lobby_commands import add_matches, add_table
 from promontory.local.player_commands import add_player
 from promontory.local.rebuild_commands import add_lists, add_ratings
@@ -87,6 +88,8 @@ def parser() -> argparse.ArgumentParser:
         _relay,
         _work,
         _load_functions,
+        add_keys,
+        add_health,
         add_ratings,
         add_lists,
         add_archive,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 import yaml
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from promontory.cli import parser
 from promontory.games.registry import GAMES
-from promontory.rules.seal import load_seals
+from promontory.local.keys import SIGNING, create_installation
 from promontory.runtime.broker import QUEUES
-from promontory.runtime.identity import PLAYERS, ServiceIdentity, Verifier, create_key, load_key
 from promontory.runtime.settings import ALL, fields
 from tests.deploy.charting import CHART, EXAMPLES, values_of
 from tests.house.source import ROOT
@@ -27,8 +22,6 @@ from tools import chart_schema
 VALUES_TEXT = (CHART / "values.yaml").read_text("utf-8")
 VALUES = yaml.safe_load(VALUES_TEXT)
 TEMPLATES = "\n".join(path.read_text("utf-8") for path in sorted((CHART / "templates").rglob("*.*")))
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
 
 def test_the_schema_is_what_the_settings_give() -> None:
@@ -94,39 +87,19 @@ def test_the_default_values_are_those_of_the_schema() -> None:
     assert schema["properties"].keys() - VALUES.keys() == {"global"}
 
 
-@pytest.fixture
-def target() -> Iterator[str]:
-    """A server of which one service serves, and one does not."""
-    server, servicer = grpc.server(ThreadPoolExecutor(2)), health.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    servicer.set("", SERVING)
-    servicer.set("one", SERVING)
-    servicer.set("other", NOT_SERVING)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield f"127.0.0.1:{port}"
-    server.stop(None)
+def test_the_probe_for_older_clusters_is_a_command() -> None:
+    """Its own tests are those of `promontory health`."""
+    (probe,) = re.findall(r"command: \[promontory, (health, .*), --service, ", TEMPLATES)
+    given = parser().parse_args([*re.findall(r"[\w:-]+", probe), "--service", "one"])
+    assert (given.address, given.service) == ("localhost:7401", "one")
 
 
-@pytest.mark.parametrize(("service", "code"), [("", 0), ("one", 0), ("other", 1), ("third", 1)])
-def test_the_probe_for_older_clusters_tells_who_serves(target: str, service: str, code: int) -> None:
-    """As the chart runs it: its text after `python -c`."""
-    program = (CHART / "files" / "probe.py").read_text("utf-8")
-    done = subprocess.run([sys.executable, "-c", program, target, service], check=False, capture_output=True)
-    assert done.returncode == code
-
-
-def test_the_keys_of_the_docs_let_each_service_speak_for_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[docs/kubernetes.md] One set of public keys, and a private key for each of those that call others."""
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "kubernetes.md").read_text("utf-8"), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(program, {})  # noqa: S102 - our own text
-    create_key(PLAYERS, tmp_path / "players.key.json", tmp_path / "players.jwks.json")
-    verifier = Verifier(tmp_path / "players.jwks.json", tmp_path / "services.jwks.json")
-    signing = set(VALUES["keys"]) - {"players", "services", "seal"}
-    keys = {name: load_key(tmp_path / name / "service.key.json") for name in signing}
-    tokens = [ServiceIdentity(key, name, frozenset()).token() for name, key in keys.items()]
-    assert {verifier.verify(token).subject for token in tokens} == {f"service:{name}" for name in signing}
-    load_seals(tmp_path / "seal.key")
+def test_the_keys_of_the_docs_are_those_that_the_chart_asks_for(tmp_path: Path) -> None:
+    """[docs/kubernetes.md] Each file goes into the Secret, and under the key, that the values name."""
+    text = (ROOT / "docs" / "kubernetes.md").read_text("utf-8").replace("$who", "{who}")
+    made = re.findall(r"generic (promontory-\S+) --from-file=keys/(\S+?)[;\s]", text)
+    files = {secret.format(who=who): file.format(who=who) for who in SIGNING for secret, file in made}
+    asked = {key["secretName"]: key["key"] for name, key in VALUES["keys"].items() if name != "players"}
+    assert {secret: Path(file).name for secret, file in files.items()} == asked
+    create_installation(tmp_path, with_players=False)
+    assert [file for file in files.values() if not (tmp_path / file).is_file()] == []

@@ -72,7 +72,7 @@ process without a service ends by itself when it cannot go on, and shows its met
     service: {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}
   {{- else }}
   exec:
-    command: [python, -c, {{ $.root.Files.Get "files/probe.py" | toJson }}, "localhost:7401", {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}]
+    command: [promontory, health, --address, "localhost:7401", --service, {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}]
   {{- end }}
   timeoutSeconds: {{ $probes.timeoutSeconds }}
   {{- if eq $probe "startup" }}

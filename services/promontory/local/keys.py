@@ -1,7 +1,8 @@
-"""Keys and development tokens of an installation on one machine."""
+"""Keys and development tokens of an installation."""
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from promontory.runtime import identity
 from promontory.runtime.forms import PLAYER_ID
 
 DEVELOPMENT_LIFE = timedelta(days=30)
+SIGNING = ("matchmaking", "relay", "workers")
+"""The processes that call others, and sign for themselves."""
 
 
 class KeyRing:
@@ -23,10 +26,10 @@ class KeyRing:
         self.service_keys_file = directory / "services.jwks.json"
         self.seal_key_file = directory / "seal.key"
 
-    def create_missing(self) -> None:
+    def create_missing(self, *, with_players: bool = True) -> None:
         """Create the keys that are not there yet; existing ones stay, because logs and tokens need them."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self.player_key_file.exists():
+        if with_players and not self.player_key_file.exists():
             identity.create_key(identity.PLAYERS, self.player_key_file, self.player_keys_file)
         if not self.service_key_file.exists():
             identity.create_key(identity.SERVICES, self.service_key_file, self.service_keys_file)
@@ -64,3 +67,38 @@ class KeyRing:
     def service(self, name: str, scopes: frozenset[str]) -> identity.ServiceIdentity:
         """Return the identity of the service `name` with `scopes`."""
         return identity.ServiceIdentity(identity.load_key(self.service_key_file), name, scopes)
+
+
+def create_installation(directory: Path, *, with_players: bool) -> list[Path]:
+    """Create the keys that an installation of many machines lacks in `directory`, and return the files made or changed.
+
+    Beside those of a `KeyRing`, of which `service.key.json` is left to operators' commands, these are
+    `<process>/service.key.json` for each process in `SIGNING`; `services.jwks.json` holds the public keys of them all,
+    and keeps those of private keys that were taken away. `with_players` makes a key to sign for players with, too.
+    """
+    before = _contents(directory)
+    ring = KeyRing(directory)
+    ring.create_missing(with_players=with_players)
+    private = [directory / name / ring.service_key_file.name for name in SIGNING]
+    for file in private:
+        if not file.exists():
+            public = file.with_name(ring.service_keys_file.name)
+            identity.create_key(identity.SERVICES, file, public)
+            public.unlink()
+    _publish(private, ring.service_keys_file)
+    return sorted(file for file, content in _contents(directory).items() if before.get(file) != content)
+
+
+def _publish(private: list[Path], public_file: Path) -> None:
+    """Add the public parts of `private` keys that `public_file` lacks."""
+    known = json.loads(public_file.read_bytes())["keys"]
+    parts = [{name: key[name] for name in known[0]} for key in (json.loads(file.read_bytes()) for file in private)]
+    missing = [part for part in parts if part not in known]
+    if missing:
+        partial = public_file.with_name(public_file.name + ".partial")
+        partial.write_text(json.dumps({"keys": [*known, *missing]}, indent=1) + "\n", "utf-8")
+        partial.replace(public_file)
+
+
+def _contents(directory: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in directory.rglob("*") if file.is_file()}
