@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promontory.client.asynchronous import AsyncClient
     from promontory.client.blocking import Client, ForkError
-    from promontory.client.conduct import Ending, TimeControl
+    from promontory.client.conduct import TimeControl
     from promontory.client.endpoints import EndpointError
     from promontory.client.errors import (
         Aborted,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from promontory.client.replays import Replay, replay_file
     from promontory.client.retrying import Timing
     from promontory.client.tables import TableOptions
+    from promontory.codec.conduct import Ending
     from promontory.games.registry import UnknownGameError, game
 
 __version__ = "0.1.0"
@@ -97,7 +98,7 @@ _HOMES = {
     "AsyncClient": "promontory.client.asynchronous",
     "Client": "promontory.client.blocking",
     "ClockKind": "promontory.codec.terms",
-    "Ending": "promontory.client.conduct",
+    "Ending": "promontory.codec.conduct",
     "EndpointError": "promontory.client.endpoints",
     "ForkError": "promontory.client.blocking",
     "MatchSummary": "promontory.client.matches",

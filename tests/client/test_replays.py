@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from promontory import game
-from promontory.client.conduct import SeatLeft
 from promontory.client.recordings import RecordingError, read
 from promontory.client.replays import Replay, replay_file
+from promontory.codec.conduct import SeatLeft
 from promontory.codec.registry import codec
 from promontory.eventlog.audit_file import CommitLine, audit_lines
 from promontory.eventlog.port import Commit

@@ -16,10 +16,10 @@ from redis.asyncio import Redis
 
 from promontory import AsyncClient, Ending, FailedPrecondition, TableOptions
 from promontory.bots.registry import policy
-from promontory.client.conduct import EndingOffered, LeaveCause, MatchEvent, SeatLeft
 from promontory.client.matches import CloseReason, MatchOutcome
 from promontory.client.places import DATA_DIRECTORY
 from promontory.client.seats import Seat
+from promontory.codec.conduct import EndingOffered, LeaveCause, MatchEvent, SeatLeft
 from promontory.eventlog.port import bucket_of
 from promontory.games.registry import AnyGame
 from promontory.local.platform import Platform

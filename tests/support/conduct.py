@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from promontory.codec.conduct import Ending
 from promontory.codec.terms import ClockKind, TimeControl
 from promontory.rules.arbitration import Enforced, Wish
-from promontory.rules.conduct import Ending
 from promontory.rules.domain import Match, SeatSetup, Setup
 from tests.support.refereeing import HOUSE_SEAT, RELAY, Bench, holder
 

@@ -12,7 +12,6 @@ import msgspec
 
 from promontory.client import seats, tickets
 from promontory.client.asynchronous import RETRY_SECONDS, AsyncClient
-from promontory.client.conduct import Ending
 from promontory.client.connection import Token
 from promontory.client.errors import ClientClosed
 from promontory.client.forks import Policies
@@ -28,6 +27,7 @@ from promontory.client.tables import USUAL, OnUpdate, TableOptions, TableUpdate
 from promontory.client.tables import Table as AsyncTable
 from promontory.client.tickets import Assignment, Pool, TicketUpdate
 from promontory.client.watching import OnHeartbeat
+from promontory.codec.conduct import Ending
 from promontory.games.registry import AnyGame
 
 T = TypeVar("T")

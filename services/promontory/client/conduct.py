@@ -1,36 +1,20 @@
-"""What happens to a match beside the game itself, as the client tells it: clocks, departures, offers to end it."""
+"""Clocks and departures as the client tells them."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from promontory.api.match.v1 import events_pb2, match_pb2
+from promontory.api.match.v1 import match_pb2
 from promontory.codec import terms
-from promontory.codec.mapping import StructMapping
+from promontory.codec.conduct import LEAVE_CAUSE_NUMBERS, LeaveCause
 from promontory.codec.port import Undecodable
 from promontory.codec.terms import ClockKind
 from promontory.codec.times import in_ms, span_of, time_of
 
 DEFAULT_GRACE = timedelta(milliseconds=terms.GRACE_MS)
-
-
-class LeaveCause(StrEnum):
-    """How a seat's player left an open match."""
-
-    RESIGNED = "resigned"
-    TIMED_OUT = "timed_out"
-    ABANDONED = "abandoned"
-
-
-class Ending(StrEnum):
-    """How players may agree to end a match: as a draw, or without a result."""
-
-    DRAW = "draw"
-    CANCEL = "cancel"
 
 
 class TimeControl(msgspec.Struct, frozen=True):
@@ -73,62 +57,7 @@ class SeatClock(msgspec.Struct, frozen=True):
     timeouts: int
 
 
-class EndingOffer(msgspec.Struct, frozen=True):
-    """An offer that stands: how to end the match, and the seats that agree, ascending."""
-
-    ending: Ending
-    seats: tuple[int, ...]
-
-
-class TurnTimedOut(msgspec.Struct, frozen=True):
-    """A seat's time ran out, the `number`-th time; `stand_in_policy` plays its turn unless that is empty."""
-
-    seat: int
-    number: int
-    stand_in_policy: str
-
-
-class SeatLeft(msgspec.Struct, frozen=True):
-    """A seat's player left; `stand_in_policy` plays on, or the game's own rules do if that is empty."""
-
-    seat: int
-    cause: LeaveCause
-    stand_in_policy: str
-
-
-class EndingOffered(msgspec.Struct, frozen=True):
-    """A seat's player agrees to end the match."""
-
-    seat: int
-    ending: Ending
-
-
-class EndingDeclined(msgspec.Struct, frozen=True):
-    """A seat's player declined the offers that stood."""
-
-    seat: int
-
-
-class MatchAborted(msgspec.Struct, frozen=True):
-    """A seat's player called the match off before any player had moved."""
-
-    seat: int
-
-
-class MatchCancelled(msgspec.Struct, frozen=True):
-    """The platform cancelled the match, which has no result; `note` says why, if it says anything."""
-
-    note: str
-
-
-MatchEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted | MatchCancelled
-
-MATCH_EVENT = StructMapping(MatchEvent, events_pb2.MatchEvent)
-ENDING_OFFER = StructMapping(EndingOffer, match_pb2.EndingOffer)
-ENDING_NUMBERS = {ending: match_pb2.Ending.Value(f"ENDING_{ending.name}") for ending in Ending}
-_CAUSES: dict[int, LeaveCause] = {
-    match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}"): cause for cause in LeaveCause
-}
+_CAUSES: dict[int, LeaveCause] = {number: cause for cause, number in LEAVE_CAUSE_NUMBERS.items()}
 
 
 def time_control_of(message: Any) -> TimeControl | None:

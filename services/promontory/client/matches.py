@@ -11,11 +11,6 @@ import msgspec
 
 from promontory.api.match.v1 import events_pb2, match_pb2
 from promontory.client.conduct import (
-    ENDING_OFFER,
-    MATCH_EVENT,
-    EndingOffer,
-    LeaveCause,
-    MatchEvent,
     SeatClock,
     TimeControl,
     clock_of,
@@ -23,6 +18,8 @@ from promontory.client.conduct import (
     time_control_of,
 )
 from promontory.client.errors import understanding
+from promontory.codec import conduct
+from promontory.codec.conduct import EndingOffer, LeaveCause, MatchEvent
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
 from promontory.codec.times import span_of, time_of
@@ -249,7 +246,7 @@ def match_of(message: match_pb2.Match) -> MatchSummary:
             variant=message.variant,
             time_control=time_control_of(message),
             clocks=tuple(clock_of(clock) for clock in message.clocks),
-            offers=tuple(ENDING_OFFER.decode(offer) for offer in message.offers),
+            offers=tuple(conduct.decode_offer(offer) for offer in message.offers),
             abandon_after=span_of(message.abandon_after) if message.HasField("abandon_after") else None,
             spectator_delay=message.spectator_delay,
             forked_from=origin_of(message),
@@ -265,7 +262,7 @@ def origin_of(message: match_pb2.Match | events_pb2.MatchCreated) -> ForkOrigin 
 def match_events_of(messages: Iterable[events_pb2.MatchEvent]) -> tuple[MatchEvent, ...]:
     """Return the structs of what happened beside the game. Raises `Incompatible`."""
     with understanding():
-        return tuple(MATCH_EVENT.decode(message) for message in messages)
+        return tuple(conduct.decode(message) for message in messages)
 
 
 def _seat_of(message: match_pb2.Seat) -> MatchSeat:

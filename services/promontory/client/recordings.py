@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from promontory.api.match.v1 import events_pb2
-from promontory.client.conduct import MatchEvent
-from promontory.client.matches import MatchOutcome, match_events_of, outcome_of
-from promontory.codec.mapping import kinds_of
+from promontory.client.matches import MatchOutcome, outcome_of
+from promontory.codec import conduct
+from promontory.codec.conduct import MatchEvent
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import parse
 from promontory.codec.times import time_of, timestamp
@@ -19,11 +19,6 @@ from promontory.codec.times import time_of, timestamp
 FORMAT = "promontory-match/1"
 CREATED = events_pb2.MatchCreated.DESCRIPTOR.full_name
 CLOSED = events_pb2.MatchClosed.DESCRIPTOR.full_name
-_BESIDE = {
-    f"{events_pb2.DESCRIPTOR.package}.{name}": field
-    for name, (field, _) in kinds_of(events_pb2.MatchEvent.DESCRIPTOR).items()
-}
-"""The field of a `MatchEvent` for each kind of event that happens beside a game."""
 
 
 class RecordingError(ValueError):
@@ -89,24 +84,16 @@ def read(raw: bytes) -> Recording:
 
 
 def _recorded(line: _Line, game_codec: GameCodec) -> Recorded:
-    events, beside, outcome = list[Any](), list[events_pb2.MatchEvent](), None
+    events, beside, outcome = list[Any](), list[MatchEvent](), None
     try:
         for event in line.events:
             if event.type == CLOSED:
                 outcome = outcome_of(parse(events_pb2.MatchClosed, event.stored).outcome)
-            elif event.type in _BESIDE:
-                beside.append(_beside(_BESIDE[event.type], event.stored))
+            elif conduct.is_match_event(event.type):
+                beside.append(conduct.restore(event.type, event.stored))
             elif event.type != CREATED:
                 events.append(game_codec.restore(event.type, event.stored))
         recorded_at_ms = msgspec.json.decode(line.meta, type=_Meta).recorded_at_ms
     except (ValueError, Undecodable) as error:
         raise RecordingError(f"commit {line.version} is not understood ({error})") from error
-    return Recorded(time_of(timestamp(recorded_at_ms)), tuple(events), match_events_of(beside), outcome)
-
-
-def _beside(field: str, payload: bytes) -> events_pb2.MatchEvent:
-    message = events_pb2.MatchEvent()
-    inner: Any = getattr(message, field)
-    inner.CopyFrom(parse(type(inner), payload))
-    inner.SetInParent()
-    return message
+    return Recorded(time_of(timestamp(recorded_at_ms)), tuple(events), tuple(beside), outcome)

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from promontory.client.conduct import MatchEvent
 from promontory.client.matches import ForkOrigin, MatchOutcome, origin_of
 from promontory.client.recordings import Recorded, Recording, RecordingError, read
+from promontory.codec.conduct import MatchEvent
 from promontory.codec.registry import codec
 from promontory.games import registry
 from promontory.games.kernel import Pile

@@ -10,7 +10,6 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from promontory.client.conduct import ENDING_NUMBERS, Ending
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import (
     FailedPrecondition,
@@ -23,6 +22,7 @@ from promontory.client.errors import (
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_events_of, match_of
 from promontory.client.watching import OnHeartbeat, Watch
 from promontory.codec import registry as codecs
+from promontory.codec.conduct import ENDING_NUMBERS, Ending
 from promontory.codec.times import time_of
 from promontory.games.registry import AnyGame, GameEntry
 

@@ -7,29 +7,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from promontory.codec.terms import TimeControl
-from promontory.games.kernel import Rejected, Seat
-from promontory.rules import clocks
-from promontory.rules.conduct import (
-    Abort,
-    Act,
-    Cancel,
-    Claim,
-    Conduct,
-    ConductEvent,
-    Decline,
+from promontory.codec.conduct import (
     Ending,
     EndingDeclined,
     EndingOffered,
-    Enforce,
     LeaveCause,
     MatchAborted,
     MatchCancelled,
-    Offer,
+    MatchEvent,
     SeatLeft,
     TurnTimedOut,
-    evolve,
 )
+from promontory.codec.terms import TimeControl
+from promontory.games.kernel import Rejected, Seat
+from promontory.rules import clocks
+from promontory.rules.conduct import Abort, Act, Cancel, Claim, Conduct, Decline, Enforce, Offer, evolve
 from promontory.rules.domain import Decision, Happening, Match, Moment, happenings, judge
 
 RULE = "conduct"
@@ -118,14 +110,14 @@ class _Course:
         self._game, self._match, self._draws, self._now_ms = moment.game, moment.match, moment.draws, moment.now_ms
         self._conduct: Conduct = moment.match.conduct
         self._state: Any = happened[-1].state if happened else moment.match.state
-        self._events: list[ConductEvent] = []
+        self._events: list[MatchEvent] = []
         self._happened = list(happened)
 
     def decision(self, act: Act | None = None) -> Decision:
         """Return all that happened, because of `act` if it was one."""
         return Decision(tuple(self._happened), tuple(self._events), act=act)
 
-    def _note(self, event: ConductEvent) -> None:
+    def _note(self, event: MatchEvent) -> None:
         control, version = self._match.setup.time_control, self._match.version + 1
         self._conduct = evolve(self._conduct, event, control, version=version)
         self._events.append(event)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from promontory.codec.conduct import Ending
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.games.kernel import Rejected, Seat
 from promontory.rules import access, arbiter
 from promontory.rules.clocks import next_end_ms
-from promontory.rules.conduct import Abort, Act, Cancel, Claim, Decline, Ending, Enforce, Offer
+from promontory.rules.conduct import Abort, Act, Cancel, Claim, Decline, Enforce, Offer
 from promontory.rules.domain import Decision, Match, Moment
 from promontory.rules.ledger import Intent, Ledger
 from promontory.rules.matches import Matches

@@ -3,77 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.conduct import (
+    Ending,
+    EndingDeclined,
+    EndingOffer,
+    EndingOffered,
+    LeaveCause,
+    MatchAborted,
+    MatchCancelled,
+    MatchEvent,
+    SeatLeft,
+    TurnTimedOut,
+)
 from promontory.codec.terms import TimeControl
 from promontory.games.kernel import Seat
 from promontory.rules.clocks import Clocks, run_out
-
-
-class LeaveCause(StrEnum):
-    """How a seat's player left an open match."""
-
-    RESIGNED = "resigned"
-    TIMED_OUT = "timed_out"
-    ABANDONED = "abandoned"
-
-
-class Ending(StrEnum):
-    """How players may agree to end a match."""
-
-    DRAW = "draw"
-    CANCEL = "cancel"
-
-
-class TurnTimedOut(msgspec.Struct, frozen=True):
-    """A seat's time ran out for its turn number `number` of that kind; `stand_in_policy` plays until the turn is over.
-
-    The policy is empty if the rules' own pass follows, or if the seat forfeits.
-    """
-
-    seat: Seat
-    number: int
-    stand_in_policy: str = ""
-
-
-class SeatLeft(msgspec.Struct, frozen=True):
-    """A seat's player left; `stand_in_policy` plays on, or what the game's own rules do if that is empty."""
-
-    seat: Seat
-    cause: LeaveCause
-    stand_in_policy: str = ""
-
-
-class EndingOffered(msgspec.Struct, frozen=True):
-    """A seat's player agrees to end the match."""
-
-    seat: Seat
-    ending: Ending
-
-
-class EndingDeclined(msgspec.Struct, frozen=True):
-    """A seat's player declined the offers that stood."""
-
-    seat: Seat
-
-
-class MatchAborted(msgspec.Struct, frozen=True):
-    """A seat's player called the match off before any player had moved."""
-
-    seat: Seat
-
-
-class MatchCancelled(msgspec.Struct, frozen=True):
-    """The platform cancelled the match; `note` is what players are told about it."""
-
-    note: str = ""
-
-
-ConductEvent: TypeAlias = TurnTimedOut | SeatLeft | EndingOffered | EndingDeclined | MatchAborted | MatchCancelled
 
 
 class Abort(msgspec.Struct, frozen=True, tag="abort"):
@@ -118,13 +67,6 @@ class Leaver(msgspec.Struct, frozen=True):
     policy: str = ""
 
 
-class StandingOffer(msgspec.Struct, frozen=True):
-    """An ending, and the seats that agree to it, ascending."""
-
-    ending: Ending
-    seats: tuple[Seat, ...]
-
-
 class Conduct(msgspec.Struct, frozen=True):
     """Where a match stands beside the game itself.
 
@@ -135,7 +77,7 @@ class Conduct(msgspec.Struct, frozen=True):
     clocks: Clocks
     leavers: tuple[Leaver, ...] = ()
     stand_ins: tuple[tuple[Seat, str], ...] = ()
-    offers: tuple[StandingOffer, ...] = ()
+    offers: tuple[EndingOffer, ...] = ()
     movers: tuple[Seat, ...] = ()
     aborted: bool = False
     cancelled: bool = False
@@ -159,7 +101,7 @@ class Conduct(msgspec.Struct, frozen=True):
         return next((offer.ending for offer in self.offers if needed and set(needed) <= set(offer.seats)), None)
 
 
-def evolve(conduct: Conduct, event: ConductEvent, control: TimeControl | None, *, version: int) -> Conduct:
+def evolve(conduct: Conduct, event: MatchEvent, control: TimeControl | None, *, version: int) -> Conduct:
     """Return `conduct` after `event` in commit `version`."""
     match event:
         case TurnTimedOut(seat, _, policy):
@@ -180,9 +122,9 @@ def evolve(conduct: Conduct, event: ConductEvent, control: TimeControl | None, *
             return replace(conduct, cancelled=True)
 
 
-def _with_agreement(offers: tuple[StandingOffer, ...], seat: Seat, ending: Ending) -> tuple[StandingOffer, ...]:
+def _with_agreement(offers: tuple[EndingOffer, ...], seat: Seat, ending: Ending) -> tuple[EndingOffer, ...]:
     seats = next((offer.seats for offer in offers if offer.ending is ending), ())
-    agreed = StandingOffer(ending, tuple(sorted({*seats, seat})))
+    agreed = EndingOffer(ending, tuple(sorted({*seats, seat})))
     return (*(offer for offer in offers if offer.ending is not ending), agreed)
 
 

@@ -10,24 +10,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec.conduct import Ending, EndingDeclined, EndingOffered, MatchEvent, SeatLeft
 from promontory.codec.terms import Terms, TimeControl
 from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, list_name, tally_name
 from promontory.eventlog.port import Position
 from promontory.games.kernel import Draws, Outcome, Rejected, Seat
 from promontory.games.registry import AnyGame
 from promontory.rules.clocks import next_end_ms, ticked
-from promontory.rules.conduct import (
-    Act,
-    Conduct,
-    ConductEvent,
-    Ending,
-    EndingDeclined,
-    EndingOffered,
-    Leaver,
-    SeatLeft,
-    after_move,
-    evolve,
-)
+from promontory.rules.conduct import Act, Conduct, Leaver, after_move, evolve
 
 FOLLOW_UP_MS = 3000
 """When a house bot's own next command is handed out, because its task, which normally goes on by itself, did not."""
@@ -204,7 +194,7 @@ class Decision(msgspec.Struct, frozen=True):
     """
 
     happened: tuple[Happening, ...] = ()
-    conduct: tuple[ConductEvent, ...] = ()
+    conduct: tuple[MatchEvent, ...] = ()
     commands: tuple[Any, ...] = ()
     act: Act | None = None
 
@@ -226,7 +216,7 @@ class Step(msgspec.Struct):
 
     match: Match
     happened: tuple[Happening, ...]
-    conduct: tuple[ConductEvent, ...] = ()
+    conduct: tuple[MatchEvent, ...] = ()
     told: dict[Seat | None, Any] = msgspec.field(default_factory=dict)
 
     @property

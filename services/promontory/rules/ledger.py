@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from promontory.codec import conduct
+from promontory.codec.conduct import MatchCancelled, MatchEvent, TurnTimedOut
 from promontory.codec.port import Undecodable
 from promontory.codec.stored import canonical
 from promontory.eventlog.port import START, Commit, LogCorrupt, Position, Proposed, StoredEvent
@@ -16,7 +18,7 @@ from promontory.games import fairness
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules import clocks, records
-from promontory.rules.conduct import Act, Conduct, ConductEvent, MatchCancelled, TurnTimedOut
+from promontory.rules.conduct import Act, Conduct
 from promontory.rules.domain import (
     HASHED_EVERY,
     CommitMeta,
@@ -132,7 +134,7 @@ class Ledger:
         return Draft(proposed, Step(after, decision.happened, decision.conduct))
 
     def _stored(self, match: Match, decision: Decision, after: Match) -> tuple[StoredEvent, ...]:
-        beside = tuple(records.store_conduct(event) for event in decision.conduct)
+        beside = tuple(StoredEvent(*conduct.store(event)) for event in decision.conduct)
         stored = (*beside, *records.store_events(self._codec, [each.event for each in decision.happened]))
         if match.version == 0:
             stored = (records.store_created(_created(match)), *stored)
@@ -211,13 +213,13 @@ class Ledger:
     def _decision(self, match: Match, stored: Sequence[StoredEvent]) -> Decision:
         if not stored:
             raise Undecodable("events", "hold nothing that happened")
-        beside = tuple(itertools.takewhile(records.is_conduct, stored))
+        beside = tuple(itertools.takewhile(records.is_beside_the_game, stored))
         events: tuple[Any, ...] = records.restore_events(self._codec, stored[len(beside) :])
         happened = happenings(self.game_of(match), match.state, events)
         return Decision(happened, tuple(self._conduct_event(match, event) for event in beside))
 
-    def _conduct_event(self, match: Match, stored: StoredEvent) -> ConductEvent:
-        event = records.restore_conduct(stored)
+    def _conduct_event(self, match: Match, stored: StoredEvent) -> MatchEvent:
+        event = conduct.restore(stored.type, stored.payload)
         if not isinstance(event, MatchCancelled) and not 0 <= event.seat < len(match.setup.seats):
             raise Undecodable("seat", "does not exist")
         if isinstance(event, TurnTimedOut) and match.setup.time_control is None:

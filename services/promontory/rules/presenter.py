@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from promontory.api.match.v1 import match_pb2, stream_pb2
+from promontory.codec import conduct
 from promontory.codec.terms import term_fields
 from promontory.codec.times import duration, timestamp
 from promontory.games.fairness import SCHEME
 from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
-from promontory.rules.conduct import Ending, LeaveCause
 from promontory.rules.domain import Happening, Match, Step
 from promontory.rules.gallery import is_late
 from promontory.rules.records import (
     KIND_NUMBERS,
-    conduct_message,
     origin_message,
     outcome_message,
 )
@@ -31,8 +30,6 @@ _END_REASONS = {
     EndReason.MAX_AGE: stream_pb2.STREAM_END_REASON_MAX_AGE,
     EndReason.SLOW_READER: stream_pb2.STREAM_END_REASON_SLOW_READER,
 }
-ENDING_NUMBERS = {ending: match_pb2.Ending.Value(f"ENDING_{ending.name}") for ending in Ending}
-_LEAVE_CAUSES = {cause: match_pb2.LeaveCause.Value(f"LEAVE_CAUSE_{cause.name}") for cause in LeaveCause}
 
 
 class Presenter:
@@ -63,10 +60,7 @@ class Presenter:
             update_time=timestamp(match.updated_at_ms),
             variant=match.setup.variant or self._game(match).variants[0],
             clocks=clocks_of(match, match.updated_at_ms),
-            offers=[
-                match_pb2.EndingOffer(ending=ENDING_NUMBERS[offer.ending], seats=offer.seats)
-                for offer in match.conduct.offers
-            ],
+            offers=[conduct.encode_offer(offer) for offer in match.conduct.offers],
             **term_fields(match.setup.terms),
             forked_from=None if match.forked_from is None else origin_message(match.forked_from),
         )
@@ -102,7 +96,7 @@ class Presenter:
             version=step.version,
             record_time=timestamp(step.match.updated_at_ms),
             events=events,
-            match_events=[conduct_message(event) for event in step.conduct],
+            match_events=[conduct.encode(event) for event in step.conduct],
         )
 
     def opening(self, first: Any, heartbeat_seconds: float) -> Any:
@@ -169,7 +163,7 @@ class Presenter:
             events=self.events(step.match, step.happened, audience),
             match=self.match(step.match),
             view=self.view(step.match, audience),
-            match_events=[conduct_message(event) for event in step.conduct],
+            match_events=[conduct.encode(event) for event in step.conduct],
         )
 
     def _game(self, match: Match) -> AnyGame:
@@ -199,6 +193,6 @@ def _seat(match: Match, seat: Seat) -> match_pb2.Seat:
         kind=KIND_NUMBERS[setup.kind],
         bot_policy=setup.bot_policy,
         client_entropy=setup.client_entropy,
-        left=_LEAVE_CAUSES[leaver.cause] if leaver else match_pb2.LEAVE_CAUSE_UNSPECIFIED,
+        left=conduct.LEAVE_CAUSE_NUMBERS[leaver.cause] if leaver else match_pb2.LEAVE_CAUSE_UNSPECIFIED,
         stand_in_policy=match.conduct.stand_in(seat),
     )

@@ -10,13 +10,12 @@ import msgspec
 from google.protobuf.message import Message
 
 from promontory.api.match.v1 import events_pb2, match_pb2
-from promontory.codec.mapping import StructMapping, kinds_of
+from promontory.codec import conduct
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import canonical, parse
 from promontory.codec.terms import term_fields, terms_of
 from promontory.eventlog.port import Commit, StoredEvent
 from promontory.games.fairness import SCHEME
-from promontory.rules.conduct import ConductEvent
 from promontory.rules.domain import CloseReason, CommitMeta, Match, Origin, Result, SeatKind, SeatSetup, Setup
 
 MATCH_CREATED = events_pb2.MatchCreated.DESCRIPTOR.full_name
@@ -30,12 +29,6 @@ _KINDS = {number: kind for kind, number in KIND_NUMBERS.items()} | {match_pb2.SE
 
 _CLOSE_REASON_NUMBERS = {reason: match_pb2.CloseReason.Value(f"CLOSE_REASON_{reason.name}") for reason in CloseReason}
 _CLOSE_REASONS = {number: reason for reason, number in _CLOSE_REASON_NUMBERS.items()}
-
-_CONDUCT = StructMapping(ConductEvent, events_pb2.MatchEvent)
-_CONDUCT_FIELDS = {
-    f"{events_pb2.DESCRIPTOR.package}.{name}": field
-    for name, (field, _) in kinds_of(events_pb2.MatchEvent.DESCRIPTOR).items()
-}
 
 _META = msgspec.json.Decoder(CommitMeta)
 _STATE = msgspec.msgpack.Encoder(order="deterministic")
@@ -176,39 +169,17 @@ def restore_closed(stored: StoredEvent) -> Closed:
     return closed
 
 
-def conduct_message(event: ConductEvent) -> events_pb2.MatchEvent:
-    """Return what happened beside the game as everybody may see it."""
-    message = _CONDUCT.encode(event)
-    assert isinstance(message, events_pb2.MatchEvent)  # noqa: S101 - for the checker
-    return message
-
-
-def is_conduct(stored: StoredEvent) -> bool:
+def is_beside_the_game(stored: StoredEvent) -> bool:
     """Tell whether `stored` happened beside the game."""
-    return stored.type in _CONDUCT_FIELDS
-
-
-def store_conduct(event: ConductEvent) -> StoredEvent:
-    """Return what happened beside the game as stored."""
-    message = conduct_message(event)
-    inner: Message = getattr(message, str(message.WhichOneof("kind")))
-    return StoredEvent(inner.DESCRIPTOR.full_name, canonical(inner))
-
-
-def restore_conduct(stored: StoredEvent) -> ConductEvent:
-    """Return what a stored event beside the game says. Raises `Undecodable`."""
-    message = events_pb2.MatchEvent()
-    inner: Message = getattr(message, _CONDUCT_FIELDS[stored.type])
-    inner.CopyFrom(parse(type(inner), stored.payload))
-    inner.SetInParent()
-    event: ConductEvent = _CONDUCT.decode(message)
-    return event
+    return conduct.is_match_event(stored.type)
 
 
 def of_game(commit: Commit) -> tuple[StoredEvent, ...]:
     """Return the events of the game itself in `commit`."""
     return tuple(
-        event for event in commit.events if event.type not in (MATCH_CREATED, MATCH_CLOSED) and not is_conduct(event)
+        event
+        for event in commit.events
+        if event.type not in (MATCH_CREATED, MATCH_CLOSED) and not is_beside_the_game(event)
     )
 
 

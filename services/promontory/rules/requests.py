@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from promontory.codec.conduct import ENDING_NUMBERS, Ending
 from promontory.codec.port import Undecodable
 from promontory.games.kernel import Seat
 from promontory.rules.arbitration import Wish
-from promontory.rules.conduct import Ending
 from promontory.rules.domain import Setup
 from promontory.rules.forking import ForkSeat, ForkWish
-from promontory.rules.presenter import ENDING_NUMBERS
 from promontory.rules.records import setup_of
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Listing, Submission

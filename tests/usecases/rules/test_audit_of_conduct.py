@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from promontory.codec.conduct import Ending
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.port import GENESIS, Commit, chain
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
-from promontory.rules.conduct import Claim, Ending
+from promontory.rules.conduct import Claim
 from tests.support.conduct import MINUTE, PER_TURN, Arbiters, Time, table
 from tests.support.refereeing import Bench
 

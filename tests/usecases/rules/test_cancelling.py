@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from promontory.codec.conduct import MatchCancelled
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import list_name
 from promontory.eventlog.port import CommandIdReused, Commit, bucket_of, chain
 from promontory.games.kernel import Rejected
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
-from promontory.rules.conduct import Cancel, MatchCancelled
+from promontory.rules.conduct import Cancel
 from promontory.rules.domain import CloseReason, Match, Result
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller, Scope

@@ -11,13 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.cli import main
+from promontory.codec.conduct import LeaveCause
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import bot_turn_name
 from promontory.eventlog.port import GENESIS, CommandIdReused, Commit, bucket_of, chain
 from promontory.games.registry import GAMES
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
-from promontory.rules.conduct import LeaveCause, Leaver
+from promontory.rules.conduct import Leaver
 from promontory.rules.domain import CloseReason, Match, Origin, SeatKind, Setup
 from promontory.rules.forking import ForkSeat, ForkWish
 from promontory.rules.validation import check_version

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from promontory.codec.conduct import Ending, EndingDeclined, LeaveCause, SeatLeft
 from promontory.eventlog.obligations import bot_turn_name, list_name
 from promontory.eventlog.port import bucket_of
 from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Rejected, fold
 from promontory.games.pacific.commands import SetExplicitRuns
-from promontory.rules.conduct import Ending, EndingDeclined, LeaveCause, Leaver, SeatLeft
+from promontory.rules.conduct import Leaver
 from promontory.rules.domain import MOST_REPEATED, CloseReason, Match, Setup, placed
 from promontory.rules.usecases import Listing, Submission
 from promontory.runtime.errors import Refusal
