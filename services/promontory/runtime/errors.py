@@ -125,8 +125,32 @@ def as_refusal(error: Exception) -> Refusal:
 
 
 def _sentence(error: Rejected) -> str:
+    if error.rule == "conduct":
+        return _of_conduct(error)
     values = ", ".join(f"{key} {value}" for key, value in error.details.items())
     return f"the rules refuse it: {error}" + (f": {values}" if values else "")
+
+
+def _of_conduct(error: Rejected) -> str:
+    """Return what a player is told who may not end the match, or leave it, like that."""
+    match error.reason, error.details:
+        case "MATCH_OVER", {"closeReason": reason}:
+            return f"the match is over: {reason}"
+        case "SEAT_LEFT", {"seat": seat, "cause": cause}:
+            return f"the player of seat {seat} has left the match: {cause}"
+        case "ABORT_TOO_LATE", _:
+            return "too late to abort: a player has moved, or a turn's time ran out; offer to cancel it, or resign"
+        case "NOTHING_TO_CLAIM", {"claimableSeconds": seconds}:
+            return f"no opponent who is to act has been gone for long enough; the first can be claimed in {seconds} s"
+        case "NOTHING_TO_CLAIM", _:
+            return "no opponent who is to act is gone, or in this match nobody can be claimed"
+        case "ENDING_IMPOSSIBLE", {"cause": "house_bots"}:
+            return "house bots agree to nothing in a rated match; play on, or resign"
+        case "ENDING_IMPOSSIBLE", {"cause": "already_offered"}:
+            return "the seat has offered that already; the others are to agree"
+        case "NO_OFFER", _:
+            return "there is no offer of anybody else to decline"
+    return str(error)
 
 
 def _of_rules(kind: Kind, error: Rejected) -> Refusal:

@@ -196,7 +196,9 @@ class Players:
 
 def token_revoked() -> Refusal:
     """Return the refusal of a token that was issued before its bearer was forgotten."""
-    return Refusal(Kind.UNAUTHENTICATED, "TOKEN_REVOKED", "the token was revoked: its player was forgotten")
+    return Refusal(
+        Kind.UNAUTHENTICATED, "TOKEN_REVOKED", "the token was revoked: its player was forgotten; sign in anew"
+    )
 
 
 def player_suspended(until_ms: int) -> Refusal:

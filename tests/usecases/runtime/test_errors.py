@@ -67,6 +67,27 @@ def test_every_error_has_its_code_reason_and_values(
     assert "secret" not in str(status(refusal))
 
 
+@pytest.mark.parametrize(
+    ("reason", "values", "sentence"),
+    [
+        ("MATCH_OVER", {"closeReason": "drawn"}, "the match is over: drawn"),
+        ("SEAT_LEFT", {"seat": 2, "cause": "resigned"}, "the player of seat 2 has left"),
+        ("ABORT_TOO_LATE", {}, "offer to cancel it, or resign"),
+        ("NOTHING_TO_CLAIM", {"claimableSeconds": 5}, "in 5 s"),
+        ("NOTHING_TO_CLAIM", {}, "nobody can be claimed"),
+        ("ENDING_IMPOSSIBLE", {"cause": "house_bots"}, "house bots agree to nothing in a rated match"),
+        ("ENDING_IMPOSSIBLE", {"cause": "already_offered"}, "has offered that already"),
+        ("NO_OFFER", {}, "no offer of anybody else"),
+        ("OF_LATER", {}, "OF_LATER"),
+    ],
+)
+def test_who_may_not_end_a_match_like_that_is_told_in_words(reason: str, values: Any, sentence: str) -> None:
+    """[docs/clocks] What no rule of a game forbids is refused in a sentence, with the same values beside it."""
+    refusal = as_refusal(Rejected(reason, rule="conduct", **values))
+    assert sentence in refusal.message
+    assert refusal.metadata == {"rule": "conduct", **values}
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_a_kind_is_a_code_of_its_own(kind: Kind) -> None:
     """The code goes over the wire as gRPC numbers it."""
