@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -60,6 +61,28 @@ async def test_waiting_at_a_table_tells_the_code_who_comes_and_the_match(access:
     assert told[-1] == "transcontinental, started: 0 ada; 1 bob"
     assert (begun.match_id, begun.seat) == (Referee.match_id, 0)
     assert f"promontory show {Referee.match_id} --seat 0" in begun.sentence()
+
+
+async def test_who_stops_waiting_leaves_the_table(world: World, access: Any) -> None:
+    """[docs/lobby] No match begins, and no clock runs, for somebody who has gone."""
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        next(interruptions, bool)()
+
+    waiting = asyncio.ensure_future(wait(access, lambda client: client.table("table-1"), tell=tell))
+    interruptions = iter([waiting.cancel])
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert type(world.lounge.requests[-1]).__name__ == "LeaveTableRequest"
+    assert told[-1] == "left the table"
+
+
+async def test_live_matches_are_those_of_a_game_or_a_pool(access: Any) -> None:
+    """[ListLiveMatches] What is missing is told in the command's own words."""
+    with pytest.raises(LookupError, match="add --game or --pool"):
+        await matches(access, Wish(live=True))
 
 
 async def test_a_table_that_ends_without_a_match_is_an_error(world: World, access: Any) -> None:

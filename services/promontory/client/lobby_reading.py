@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import msgspec
 
 from promontory.client.access import Access
 from promontory.client.asynchronous import AsyncClient
+from promontory.client.errors import PromontoryError
 from promontory.client.lists import MatchEntry
 from promontory.client.matches import MatchState
 from promontory.client.tables import Readiness, Table, TableUpdate
@@ -55,6 +57,8 @@ async def matches(access: Access, wish: Wish) -> list[MatchEntry]:
 
 
 def _listed(client: AsyncClient, wish: Wish) -> AsyncGenerator[MatchEntry]:
+    if wish.live and not (wish.game or wish.pool):
+        raise LookupError("live matches are listed by game or by pool: add --game or --pool")
     if wish.live:
         return client.live_matches(wish.game, pool=wish.pool)
     if wish.player:
@@ -81,14 +85,25 @@ def _line(entry: MatchEntry) -> str:
 async def wait(access: Access, sit: Sit, *, tell: Callable[[str], None]) -> Begun:
     """Sit down at a table, tell what happens there, and return the match once it has begun.
 
-    Raises `TableClosed` if the table is closed instead.
+    If the wait is cancelled, the seat is given up, so that no match begins with nobody there. Raises `TableClosed` if
+    the table is closed instead.
     """
     async with access.client() as client:
         table = await sit(client)
         if table.invite_code:
             tell(f"others join with: promontory table join {table.invite_code}")
-        seat = await table.seat(on_update=lambda update: tell(table_text(update)))
+        try:
+            seat = await table.seat(on_update=lambda update: tell(table_text(update)))
+        except asyncio.CancelledError:
+            await _leave(table, tell)
+            raise
     return Begun(seat.match_id, seat.game, seat.seat, table.table_id)
+
+
+async def _leave(table: Table, tell: Callable[[str], None]) -> None:
+    with suppress(PromontoryError):
+        await table.leave()
+        tell("left the table")
 
 
 def table_text(table: TableUpdate) -> str:

@@ -25,7 +25,7 @@ def add_matches(commands: Parsers) -> None:
     summary = "List one's own matches, those that are being played, or what a player has played."
     matches = command(commands, "matches", _run_matches, summary)
     which = matches.add_mutually_exclusive_group()
-    which.add_argument("--live", action="store_true", help="open matches of --game or --pool, whoever plays")
+    which.add_argument("--live", action="store_true", help="open matches, whoever plays; needs --game or --pool")
     which.add_argument("--player", default="", metavar="ID", help="closed matches of this player")
     which.add_argument("--open", action="store_true", help="own matches that are not over")
     which.add_argument("--finished", action="store_true", help="own matches that are over")
@@ -73,6 +73,7 @@ def add_table(commands: Parsers) -> None:
     rematch = command(actions, "rematch", _run_rematch, "Ask to play a match again, or agree to it, and wait for it.")
     rematch.add_argument("match", help="the closed match's id")
     for action in (create, join, rematch):
+        action.epilog = "Ctrl-C gives the seat up."
         access_options(action)
         json_option(action)
 
