@@ -413,4 +413,6 @@ def test_nobody_is_forgotten_who_did_not_mean_it(answer: str, monkeypatch: pytes
     """[docs/privacy] It cannot be undone, so that it takes a whole yes."""
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     assert run("player", "forget") == 1
-    assert "for good: type yes" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "for good: type yes" in told
+    assert "not forgotten" in told

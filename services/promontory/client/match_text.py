@@ -21,7 +21,8 @@ def match_text(update: Update, game: AnyGame) -> str:
     """Return a match: who plays, how it stands, and the table as `game` draws it."""
     match = update.match
     heading = title(match, f"version {update.version}", seats=map(_player, match.seats))
-    return "\n".join([*_broken(update), *heading, *_standing(match), "", draw(game, update.view)])
+    lines = [*_broken(update), *heading, *_delay(update), *_standing(match)]
+    return "\n".join([*lines, "", draw(game, update.view)])
 
 
 def update_text(update: Update, game: AnyGame) -> str:
@@ -69,6 +70,11 @@ def _broken(update: Update) -> Iterator[str]:
         yield "the match was put back: its log lost what was shown last"
     if update.skipped:
         yield f"{counted(update.skipped, 'commit')} passed over"
+
+
+def _delay(update: Update) -> Iterator[str]:
+    if update.match.spectator_delay and update.match.outcome is None and update.view.seat is None:
+        yield f"spectators see it {counted(update.match.spectator_delay, 'commit')} later"
 
 
 def _player(seat: MatchSeat) -> str:

@@ -71,6 +71,8 @@ def _run_list(arguments: argparse.Namespace) -> int:
     found = asyncio.run(archives.latest(url, server, limit=arguments.limit, **chosen))
     if arguments.json:
         print_json(found)
+    elif not found:
+        print("no matches")
     else:
         rows = [(each.ended_at, each.game, each.match_id, each.location) for each in found]
         print("\n".join(table("<<<<", [("ended", "game", "match", "file"), *rows])))

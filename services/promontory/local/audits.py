@@ -46,7 +46,8 @@ class Finding(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         """Return the finding in one sentence."""
         ratings = ", and so are its ratings" if self.ratings and self.report.ok else ""
-        return f"{self.source}: {self.report.sentence()}{ratings}"
+        source = "" if self.source == self.report.match_id else f"{self.source}: "
+        return f"{source}{self.report.sentence()}{ratings}"
 
     def fields(self) -> dict[str, object]:
         """Return the finding for JSON."""

@@ -7,6 +7,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
+from promontory.games.text import counted
 from promontory.local.arguments import (
     Parsers,
     access,
@@ -16,6 +17,7 @@ from promontory.local.arguments import (
     json_option,
     output_option,
     print_json,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
 
 def _run_forget(arguments: argparse.Namespace) -> int:
     if not arguments.yes and not _is_meant(arguments.player or "your own player"):
+        tell("promontory: not forgotten; only the whole word yes, or --yes, does it")
         return 1
 
     async def forget(client: Any) -> Any:
@@ -119,7 +122,8 @@ def _operator(arguments: argparse.Namespace) -> Any:
 
 
 def _sentence(found: Forgetting) -> str:
-    counts = f"{found.tickets_cancelled} tickets cancelled, {found.tables_left} tables left"
-    rest = f"{found.matches_resigned} matches resigned, off {len(found.pools)} leaderboards"
+    counts = f"{counted(found.tickets_cancelled, 'ticket')} cancelled, {counted(found.tables_left, 'table')} left"
+    boards = counted(len(found.pools), "leaderboard")
+    rest = f"{counted(found.matches_resigned, 'match', 'matches')} resigned, off {boards}"
     done = "is forgotten" if found.is_done else "is being forgotten; the rest goes on by itself"
     return f"{found.player_id} {done}: {counts}, {rest}"
