@@ -6,7 +6,9 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -171,6 +173,40 @@ async def test_a_store_that_is_away_is_unavailable(monkeypatch: pytest.MonkeyPat
     archive = open_archive(f"s3://{BUCKET}?endpoint=http://127.0.0.1:1")
     with pytest.raises(ArchiveUnavailable):
         await archive.get(MATCH)
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Redirects everything, as a proxy does that wants https."""
+
+    def do_GET(self) -> None:
+        self.send_response(301)
+        self.send_header("Location", f"https://127.0.0.1{self.path}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """The address of a server that redirects everything."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+async def test_a_store_that_is_elsewhere_is_unavailable(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    [monkeypatch.setenv(name, value) for name, value in ENVIRON.items()]
+    archive = open_archive(f"s3://{BUCKET}?endpoint={elsewhere}&addressing=path")
+    for_nothing = (archive.get(MATCH), archive.put(MATCH, b"content"), anext(aiter(archive.scan())))
+    outcomes = await asyncio.gather(*for_nothing, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [ArchiveUnavailable] * 3
 
 
 # Addresses

@@ -146,5 +146,5 @@ def _code(error: ClientError) -> str:
 def _unavailable() -> Iterator[None]:
     try:
         yield
-    except (BotoCoreError, ClientError, OSError) as error:
+    except (BotoCoreError, ClientError, OSError, RecursionError) as error:  # the last: it is redirected for ever
         raise ArchiveUnavailable(f"the archive's store: {error}") from error
