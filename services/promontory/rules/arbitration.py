@@ -26,6 +26,10 @@ CANCEL = "cancel:"
 """What the command ids of the platform's own cancellations begin with."""
 
 
+RETURN_MS = 10_000
+"""For how long nobody is claimed once players can be noticed again: after a standstill they are to come back first."""
+
+
 class Wish(msgspec.Struct, frozen=True):
     """What a seat's player wants to do in a match, and the name of that intent."""
 
@@ -59,7 +63,10 @@ class Arbitration:
     async def claim(self, caller: Caller, wish: Wish) -> Answer:
         """Have the players leave who are to act, and have been gone for so long that they can be claimed."""
         last_seen = await self._presence.last_seen(wish.match_id)
-        return await self._act(caller, wish, "claim", lambda moment: Claim(_gone(moment, wish.seat, last_seen)))
+        held_ms = self._presence.since_ms + RETURN_MS
+        return await self._act(
+            caller, wish, "claim", lambda moment: Claim(_gone(moment, wish.seat, last_seen, held_ms=held_ms))
+        )
 
     async def absences(self, match: Match, *, silent_ms: int) -> Mapping[Seat, int]:
         """Return the seats to act whose players were last there `silent_ms` ago or longer.
@@ -73,10 +80,11 @@ class Arbitration:
             last_seen = await self._presence.last_seen(match.match_id)
         except EventLogUnavailable:
             return {}
+        held_ms = self._presence.since_ms + RETURN_MS
         latest_ms = clock.now_ms() - silent_ms
         claimable = {seat: arbiter.claimable_ms(match, seat, last_seen.get(seat, 0)) for seat in match.to_act}
         return {
-            seat: from_ms
+            seat: max(from_ms, held_ms)
             for seat, from_ms in claimable.items()
             if from_ms is not None and from_ms - match.setup.abandon_after_ms <= latest_ms
         }
@@ -134,12 +142,14 @@ def _run_out(moment: Moment) -> Decision:
     return arbiter.acted(moment, None, Enforce())
 
 
-def _gone(moment: Moment, claimer: Seat, last_seen: Mapping[Seat, int]) -> tuple[Seat, ...]:
-    """Return the seats that `claimer` may claim now, or raise `NOTHING_TO_CLAIM`."""
+def _gone(moment: Moment, claimer: Seat, last_seen: Mapping[Seat, int], *, held_ms: int) -> tuple[Seat, ...]:
+    """Return the seats that `claimer` may claim now, not before `held_ms`, or raise `NOTHING_TO_CLAIM`."""
     match, now_ms = moment.match, moment.now_ms
     others = [seat for seat in range(len(match.setup.seats)) if seat != claimer]
     claimable = {
-        seat: from_ms for seat in others if (from_ms := arbiter.claimable_ms(match, seat, last_seen.get(seat, 0)))
+        seat: max(from_ms, held_ms)
+        for seat in others
+        if (from_ms := arbiter.claimable_ms(match, seat, last_seen.get(seat, 0)))
     }
     gone = tuple(seat for seat, from_ms in claimable.items() if from_ms <= now_ms)
     if gone:

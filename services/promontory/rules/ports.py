@@ -16,7 +16,12 @@ class SealBroken(Exception):
 
 
 class Presence(Protocol):
-    """Knows when players were last there: with a stream, or with a call. What it knows may be lost without harm."""
+    """Knows when players were last there: with a stream, or with a call. What it knows may be lost without harm.
+
+    It has known that since `since_ms`; before, players may have been there, or kept from it by the platform.
+    """
+
+    since_ms: int
 
     def seen(self, match_id: str, seat: Seat) -> None:
         """Note that the player of `seat` is there now."""

@@ -22,6 +22,7 @@ class LocalPresence:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
+        self.since_ms = clock()
         self._seen: dict[str, dict[Seat, int]] = defaultdict(dict)
 
     def seen(self, match_id: str, seat: Seat) -> None:

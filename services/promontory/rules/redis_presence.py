@@ -2,7 +2,9 @@
 
 | key | type | content |
 |---|---|---|
-| `{bucket}:m:<match id>:seen` | hash | seat to ms since the epoch; expires |
+| `{bucket}:m:<match id>:there` | sorted set | seats by ms since the epoch; expires |
+
+A time only ever grows, so that a process that was cut off does not take back what another one has told meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from promontory.eventlog.port import EventLogUnavailable, bucket_of
 from promontory.eventlog.redis_calls import Caller
@@ -27,6 +30,8 @@ class RedisPresence:
     def __init__(self, server: Caller, clock: Callable[[], int]) -> None:
         self._server, self._clock = server, clock
         self._fresh: dict[tuple[str, Seat], int] = {}
+        self._failed = False
+        self.since_ms = clock()
 
     def seen(self, match_id: str, seat: Seat) -> None:
         """Note that the player of `seat` is there now."""
@@ -35,8 +40,8 @@ class RedisPresence:
     async def last_seen(self, match_id: str) -> Mapping[Seat, int]:
         """Return when the players of seats were last there; see `Presence.last_seen`."""
         await self._flush()
-        seen = await self._server.command("HGETALL", _key(match_id))
-        return {int(seat): int(ms) for seat, ms in seen.items()}
+        (seen,) = await self._tell(("ZRANGE", _key(match_id), 0, -1, "WITHSCORES"))
+        return {int(seat): int(ms) for seat, ms in zip(seen[::2], seen[1::2], strict=True)}
 
     async def run(self) -> None:
         """Tell the server again and again, until cancelled."""
@@ -49,13 +54,24 @@ class RedisPresence:
         fresh, self._fresh = self._fresh, {}
         if not fresh:
             return
-        notes = [("HSET", _key(match_id), seat, ms) for (match_id, seat), ms in fresh.items()]
+        notes = [("ZADD", _key(match_id), "GT", ms, seat) for (match_id, seat), ms in fresh.items()]
         lives = [("EXPIRE", key, KEPT_SECONDS) for key in {_key(match_id) for match_id, _ in fresh}]
         try:
-            await self._server.pipeline(*notes, *lives)
+            await self._tell(*notes, *lives)
         except EventLogUnavailable:
             self._fresh = fresh | self._fresh
             raise
+
+    async def _tell(self, *commands: tuple[Any, ...]) -> list[Any]:
+        """Return the server's answers, and note since when it gives any."""
+        try:
+            answers = await self._server.pipeline(*commands)
+        except EventLogUnavailable:
+            self._failed = True
+            raise
+        if self._failed:
+            self._failed, self.since_ms = False, self._clock()
+        return answers
 
 
 @asynccontextmanager
@@ -73,4 +89,4 @@ async def open_presence(url: str, *, clock: Callable[[], int]) -> AsyncIterator[
 
 
 def _key(match_id: str) -> str:
-    return f"{{{bucket_of(match_id)}}}:m:{match_id}:seen"
+    return f"{{{bucket_of(match_id)}}}:m:{match_id}:there"

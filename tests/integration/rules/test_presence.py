@@ -47,8 +47,27 @@ async def test_who_was_seen_while_the_server_was_away_is_told_later(valkey: Embe
     """[event_log R3] Nobody is claimed for having been connected at the wrong moment."""
     proxy = FaultProxy(valkey.socket_path, valkey.socket_path.with_name("presence.sock"))
     async with proxy, open_presence(proxy.url, clock=Time()) as presence:
-        proxy.lose_request(containing=b"HSET", times=2)
+        proxy.lose_request(containing=b"ZADD", times=2)
         presence.seen(unique_stream, 1)
         with pytest.raises(EventLogUnavailable):
             await presence.last_seen(unique_stream)
         assert await presence.last_seen(unique_stream) == {1: Time().ms}
+
+
+async def test_a_process_that_was_cut_off_takes_nothing_back(valkey: EmbeddedServer, unique_stream: str) -> None:
+    """What it has not told yet may be old news by then, and since then it knows nothing."""
+    time = Time()
+    proxy = FaultProxy(valkey.socket_path, valkey.socket_path.with_name("presence.sock"))
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(proxy)
+        cut_off = await stack.enter_async_context(open_presence(proxy.url, clock=time))
+        other = await stack.enter_async_context(open_presence(valkey.url, clock=time))
+        proxy.lose_request(containing=b"ZADD", times=2)
+        cut_off.seen(unique_stream, 1)
+        with pytest.raises(EventLogUnavailable):
+            await cut_off.last_seen(unique_stream)
+        time.passes(5_000)
+        other.seen(unique_stream, 1)
+        await other.last_seen(unique_stream)
+        assert await cut_off.last_seen(unique_stream) == {1: time.ms}
+        assert (cut_off.since_ms, other.since_ms) == (time.ms, time.ms - 5_000)

@@ -157,6 +157,25 @@ async def test_who_is_there_cannot_be_claimed(time: Time) -> None:
     assert (refused.value.reason, refused.value.details) == ("NOTHING_TO_CLAIM", {"claimableSeconds": 40})
 
 
+@pytest.mark.parametrize(("seconds", "left"), [(0, 10), (9, 1)])
+async def test_after_a_standstill_players_may_come_back_before_they_are_claimed(
+    seconds: int, left: int, time: Time
+) -> None:
+    """[clocks.md] Nobody could be there while the platform was not: the first who is back does not win by that."""
+    bench = Bench()
+    match = await bench.create(table(abandon_after_ms=MINUTE))
+    time.passes(10 * MINUTE)
+    seats = Arbiters(back := bench.replica())
+    time.passes(seconds * SECOND)
+    with pytest.raises(Rejected) as refused:
+        await seats.claim(match, 1)
+    assert (refused.value.reason, refused.value.details) == ("NOTHING_TO_CLAIM", {"claimableSeconds": left})
+    absent_ms = (await back.arbitration.absences(match, silent_ms=SECOND))[0]
+    assert absent_ms == time.ms + left * SECOND
+    time.passes(left * SECOND)
+    assert result(await seats.claim(match, 1)) == (CloseReason.ABANDONED, (2, 1))
+
+
 async def test_who_is_not_to_act_cannot_be_claimed(time: Time) -> None:
     """Nobody has to be there while others think."""
     seats = Arbiters(bench := Bench())
