@@ -77,7 +77,9 @@ def read(raw: bytes) -> Recording:
         created = parse(events_pb2.MatchCreated, commits[0].events[0].stored)
         is_whole = header.format == FORMAT and commits[-1].events[-1].type == CLOSED
     except (IndexError, ValueError, Undecodable) as error:
-        raise RecordingError(f"it is no audit file of a match ({error})") from error
+        raise RecordingError(
+            "it is no audit file of a match, or not in order; `promontory audit FILE` says where"
+        ) from error
     if not is_whole:
         raise RecordingError("it is no audit file of a match that is over, or cut off")
     return Recording(created, commits)
