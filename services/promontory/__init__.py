@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promontory.client.asynchronous import AsyncClient
     from promontory.client.blocking import Client, ForkError
-    from promontory.client.conduct import TimeControl
+    from promontory.client.clocks import TimeControl
     from promontory.client.endpoints import EndpointError
     from promontory.client.errors import (
         Aborted,
@@ -105,7 +105,7 @@ _HOMES = {
     "RecordingError": "promontory.client.recordings",
     "Replay": "promontory.client.replays",
     "TableOptions": "promontory.client.tables",
-    "TimeControl": "promontory.client.conduct",
+    "TimeControl": "promontory.client.clocks",
     "Timing": "promontory.client.retrying",
     "UnknownGameError": "promontory.games.registry",
     "Update": "promontory.client.matches",

@@ -17,7 +17,7 @@ import promontory
 from promontory import AsyncClient, Update, game
 from promontory.api.match.v1 import stream_pb2
 from promontory.bots.registry import policy
-from promontory.client.conduct import SeatClock
+from promontory.client.clocks import SeatClock
 from promontory.client.seats import Spectator
 from promontory.client.watching import Absence, Heartbeat
 from promontory.games.transcontinental.commands import DrawCard

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from promontory.client.conduct import SeatClock
+from promontory.client.clocks import SeatClock
 from promontory.client.matches import ForkOrigin, MatchOutcome, MatchSeat, MatchSummary, SeatKind, Update
 from promontory.client.wording import told
 from promontory.games.drawing import draw

@@ -10,16 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from promontory.api.match.v1 import events_pb2, match_pb2
-from promontory.client.conduct import (
-    SeatClock,
-    TimeControl,
-    clock_of,
-    leave_cause_of,
-    time_control_of,
-)
+from promontory.client.clocks import SeatClock, TimeControl, clock_of, time_control_of
 from promontory.client.errors import understanding
 from promontory.codec import conduct
-from promontory.codec.conduct import EndingOffer, LeaveCause, MatchEvent
+from promontory.codec.conduct import LEAVE_CAUSE_NUMBERS, EndingOffer, LeaveCause, MatchEvent
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
 from promontory.codec.times import span_of, time_of
@@ -209,6 +203,10 @@ MATCH_STATES: dict[int, MatchState] = {
     match_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState
 }
 
+_LEAVE_CAUSES: dict[int, LeaveCause | None] = {
+    match_pb2.LEAVE_CAUSE_UNSPECIFIED: None,
+    **{number: cause for cause, number in LEAVE_CAUSE_NUMBERS.items()},
+}
 _SEAT_KINDS: dict[int, SeatKind] = {match_pb2.SeatKind.Value(f"SEAT_KIND_{kind.name}"): kind for kind in SeatKind}
 
 
@@ -272,6 +270,6 @@ def _seat_of(message: match_pb2.Seat) -> MatchSeat:
         kind=known(_SEAT_KINDS, message.kind, "kind"),
         bot_policy=message.bot_policy,
         client_entropy=message.client_entropy,
-        left=leave_cause_of(message.left),
+        left=known(_LEAVE_CAUSES, message.left, "left"),
         stand_in_policy=message.stand_in_policy,
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
-from promontory.client.conduct import TimeControl, time_control_of
+from promontory.client.clocks import TimeControl, time_control_of
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import TableClosed, understanding
 from promontory.client.matches import known

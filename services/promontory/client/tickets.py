@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
-from promontory.client.conduct import TimeControl, time_control_of
+from promontory.client.clocks import TimeControl, time_control_of
 from promontory.client.connection import Connection, Remote
 from promontory.client.errors import PromontoryError, TicketCancelled, understanding
 from promontory.client.matches import known

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from msgspec.structs import replace
 
 from promontory.api.match.v1 import stream_pb2
-from promontory.client.conduct import SeatClock, clock_of
+from promontory.client.clocks import SeatClock, clock_of
 from promontory.client.errors import Internal, InvalidArgument
 from promontory.client.matches import Update
 from promontory.client.retrying import Patience

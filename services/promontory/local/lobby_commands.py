@@ -86,7 +86,7 @@ def _bot(text: str) -> tuple[int, str]:
 
 
 def _clock(text: str) -> Any:
-    from promontory.client.conduct import TimeControl
+    from promontory.client.clocks import TimeControl
     from promontory.codec.terms import ClockKind
 
     minutes, _, seconds = text.partition("+")

@@ -1,4 +1,4 @@
-"""Clocks and departures as the client tells them."""
+"""Players' time as the client tells it: time controls, and what a clock shows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import msgspec
 
 from promontory.api.match.v1 import match_pb2
 from promontory.codec import terms
-from promontory.codec.conduct import LEAVE_CAUSE_NUMBERS, LeaveCause
-from promontory.codec.port import Undecodable
 from promontory.codec.terms import ClockKind
 from promontory.codec.times import in_ms, span_of, time_of
 
@@ -57,9 +55,6 @@ class SeatClock(msgspec.Struct, frozen=True):
     timeouts: int
 
 
-_CAUSES: dict[int, LeaveCause] = {number: cause for cause, number in LEAVE_CAUSE_NUMBERS.items()}
-
-
 def time_control_of(message: Any) -> TimeControl | None:
     """Return the time control in a message that may have one, None without a clock. Raises `Undecodable`."""
     control = terms.time_control_of(message.time_control)
@@ -79,12 +74,3 @@ def clock_of(message: match_pb2.SeatClock) -> SeatClock:
     """Return the struct of a `SeatClock`."""
     deadline = time_of(message.deadline) if message.HasField("deadline") else None
     return SeatClock(message.seat, span_of(message.remaining), deadline, message.timeouts)
-
-
-def leave_cause_of(number: int) -> LeaveCause | None:
-    """Return how a player left, None for one who did not. Raises `Undecodable`."""
-    if number == match_pb2.LEAVE_CAUSE_UNSPECIFIED:
-        return None
-    if number not in _CAUSES:
-        raise Undecodable("left", f"has the unknown value {number}")
-    return _CAUSES[number]
