@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
@@ -11,6 +13,14 @@ from redis.asyncio import Redis
 from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.redis_server import Connections, connect
 from promontory.runtime.embedded import EmbeddedServer
+from tests.support.standing_by import Group, cluster, sentinel_group
+
+GROUPS: dict[str, Callable[[Path], AbstractContextManager[Group]]] = {"sentinel": sentinel_group, "cluster": cluster}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the suites of adapters be run on servers that stand in for one another (`make ha-test`)."""
+    parser.addoption("--servers", choices=["single", *GROUPS], default="single", help="what tests have for a log")
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +31,15 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 
 @pytest.fixture(scope="session")
-def valkey_url(valkey: EmbeddedServer) -> str:
+def valkey_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the test process's server. Its keys outlive a test: use names of your own (`unique_stream`)."""
-    return valkey.url
+    kind = request.config.getoption("--servers")
+    if kind in GROUPS:
+        with GROUPS[kind](tmp_path_factory.mktemp(kind)) as group:
+            yield group.url
+        return
+    server: EmbeddedServer = request.getfixturevalue("valkey")
+    yield server.url
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from promontory.client.asynchronous import AsyncClient
+from promontory.eventlog.redis_cluster import primaries
 from promontory.eventlog.redis_server import connect
 from promontory.games.registry import GAMES, entry_of_match
 from promontory.local.platform import Platform
@@ -119,7 +120,7 @@ def _name(key: bytes, part: int) -> str:
 
 
 async def _keys(redis: Any, pattern: str) -> Sequence[bytes]:
-    return [key async for key in redis.scan_iter(pattern, count=1000)]
+    return [key for server in await primaries(redis) async for key in server.scan_iter(pattern, count=1000)]
 
 
 async def _hash(redis: Any, key: bytes) -> dict[str, str]:

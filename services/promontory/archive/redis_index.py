@@ -50,9 +50,6 @@ class RedisArchiveIndex:
 
     async def clear(self) -> None:
         """Forget everything."""
-        cursor, more = 0, True
-        while more:
-            cursor, keys = await self._caller.command("SCAN", cursor, "MATCH", "{archive}:*", "COUNT", SCAN_PAGE)
+        async for keys in self._caller.keys("{archive}:*", page=SCAN_PAGE):
             if keys:
                 await self._caller.command("UNLINK", *keys)
-            more = cursor != 0

@@ -15,6 +15,8 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from promontory.eventlog.redis_cluster import primaries
+
 PLACEHOLDER = "SHA8"
 
 # FUNCTION is closed to services by access control; calling a function is not. So each library can be asked for itself.
@@ -69,9 +71,16 @@ def event_log_library() -> Library:
 
 
 async def load_library(client: Redis, library: Library) -> bool:
-    """Load `library` into the server unless it is there; return whether it was loaded now."""
+    """Load `library` into the server unless it is there; return whether it was loaded now.
+
+    In a cluster that is every primary: replicas get functions from theirs, other nodes do not.
+    """
+    return any([await _load(server, library) for server in await primaries(client)])
+
+
+async def _load(server: Redis, library: Library) -> bool:
     try:
-        await client.execute_command("FUNCTION", "LOAD", library.code)
+        await server.execute_command("FUNCTION", "LOAD", library.code)
     except ResponseError as error:
         if "already exists" not in str(error):
             raise
@@ -80,13 +89,17 @@ async def load_library(client: Redis, library: Library) -> bool:
 
 
 async def verify_library(client: Redis, library: Library) -> None:
-    """Return if the server has `library`, else raise `LibraryMissing`. Needs no right but to call functions."""
-    try:
-        await client.execute_command("FCALL", library.function("present"), 0)
-    except ResponseError as error:
-        if not is_missing_function(error):
-            raise
-        raise LibraryMissing(library.title) from error
+    """Return if the server, or every primary of a cluster, has `library`, else raise `LibraryMissing`.
+
+    Needs no right but to call functions.
+    """
+    for server in await primaries(client):
+        try:
+            await server.execute_command("FCALL", library.function("present"), 0)
+        except ResponseError as error:
+            if not is_missing_function(error):
+                raise
+            raise LibraryMissing(library.title) from error
 
 
 def is_missing_function(error: ResponseError) -> bool:

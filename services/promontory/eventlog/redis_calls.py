@@ -7,7 +7,8 @@ repeated because whoever makes it has made that safe.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from redis.asyncio import Redis
@@ -16,6 +17,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop
 
 from promontory.eventlog.functions import LibraryMissing, is_missing_function
 from promontory.eventlog.port import EventLogUnavailable
+from promontory.eventlog.redis_cluster import ClusterRedis, primaries
 
 T = TypeVar("T")
 
@@ -42,15 +44,27 @@ class Caller:
         return await self.call(lambda: self._client.execute_command(*arguments))
 
     async def pipeline(self, *commands: tuple[Any, ...]) -> list[Any]:
-        """Return the server's answers to `commands`, sent in one write and safe to repeat."""
+        """Return the server's answers to `commands`, sent in one write (to each node) and safe to repeat."""
 
         async def send() -> list[Any]:
+            if isinstance(self._client, ClusterRedis):
+                return await self._client.execute_all(commands)
             async with self._client.pipeline(transaction=False) as pipe:
                 for command in commands:
                     pipe.execute_command(*command)
                 return await pipe.execute()
 
         return await self.call(send)
+
+    async def keys(self, pattern: str, *, page: int) -> AsyncIterator[list[bytes]]:
+        """Yield the keys that match `pattern`, in pages of `page` looked at, from all nodes; some may come twice."""
+        for server in await self.call(lambda: primaries(self._client)):
+            cursor, more = 0, True
+            while more:
+                scan = partial(server.execute_command, "SCAN", cursor, "MATCH", pattern, "COUNT", page)
+                cursor, found = await self.call(scan)
+                yield found
+                more = cursor != 0
 
     async def call(self, send: Callable[[], Awaitable[T]]) -> T:
         """Return what `send` returns; it is repeated while no answer comes.

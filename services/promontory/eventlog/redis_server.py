@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import msgspec
-from redis.asyncio import BlockingConnectionPool, Redis
+import structlog
+from redis.asyncio import BlockingConnectionPool, Redis, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from promontory.eventlog.redis_cluster import ClusterRedis, Topology, primaries
+from promontory.eventlog.redis_sentinel import PrimaryPool, Sentinels
+from promontory.eventlog.server_groups import Host, Kind, ServerGroup, is_group, server_group
+
+log = structlog.get_logger()
+
 OLDEST_VERSION = (7, 0)
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 3.0
 BLOCKING_ANSWER_SECONDS = 15.0
+GUIDE_SECONDS = 1.0
+"""How long a Sentinel, or a node that is asked for the map of its cluster, may take."""
 CONNECTIONS = 32
+WAITING_CONNECTIONS = 4096
+"""Of a cluster, each bucket's feed is waited for on a connection of its own."""
 
 
 class UnsafeServer(Exception):
@@ -37,13 +49,15 @@ class ServerUnreachable(Exception):
 
 
 class Connections(msgspec.Struct, frozen=True):
-    """One server's clients: `commands` for all that answers at once, `blocking` for reads that wait up to 10 s.
+    """Clients of what holds the log: `commands` for what answers at once, `blocking` for reads that wait up to 10 s.
 
-    Use as an async context manager, or call `aclose`.
+    `guide` tells them where to turn to, if there are several servers. Use as an async context manager, or call
+    `aclose`.
     """
 
     commands: Redis
     blocking: Redis
+    guide: Sentinels | Topology | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,41 +69,87 @@ class Connections(msgspec.Struct, frozen=True):
         """Close all connections."""
         await self.commands.aclose()
         await self.blocking.aclose()
+        if self.guide is not None:
+            await self.guide.aclose()
 
 
 def connect(url: str) -> Connections:
-    """Return clients for `url` (redis://, rediss:// or unix://); they connect when first used.
+    """Return clients for `url`; they connect when first used.
 
-    They never repeat a command by themselves, and give up on one that is not answered in 3 s (blocking: 15 s).
+    That is redis://, rediss:// or unix:// for one server, sentinel:// or cluster:// for several (`server_groups`). They
+    repeat no command that may have been done, and give up on one that is not answered in 3 s (blocking: 15 s).
+
+    Raises `ServerUrlError` if the URL of several servers is malformed.
     """
-    return Connections(_client(url, ANSWER_SECONDS), _client(url, BLOCKING_ANSWER_SECONDS))
+    if not is_group(url):
+        return Connections(_client(url, ANSWER_SECONDS), _client(url, BLOCKING_ANSWER_SECONDS))
+    group = server_group(url)
+    return _by_sentinel(group) if group.kind is Kind.SENTINEL else _by_cluster(group)
 
 
 def _client(url: str, answer_seconds: float) -> Redis:
-    pool: BlockingConnectionPool = BlockingConnectionPool.from_url(
-        url,
-        protocol=2,
-        retry=Retry(NoBackoff(), 0),
-        socket_connect_timeout=CONNECT_SECONDS,
-        socket_timeout=answer_seconds,
-        max_connections=CONNECTIONS,
-        timeout=answer_seconds,
+    return Redis.from_pool(BlockingConnectionPool.from_url(url, **_manners(answer_seconds)))
+
+
+def _manners(answer_seconds: float, *, connections: int = CONNECTIONS) -> dict[str, Any]:
+    """Return the options of every pool: nothing is repeated, and nothing waits for ever."""
+    return {
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "socket_connect_timeout": CONNECT_SECONDS,
+        "socket_timeout": answer_seconds,
+        "max_connections": connections,
+        "timeout": answer_seconds,
+    }
+
+
+def _by_sentinel(group: ServerGroup) -> Connections:
+    options = {**group.account.options, **(group.tls or {}), "db": group.database}
+    asking = {**_manners(GUIDE_SECONDS), "socket_connect_timeout": GUIDE_SECONDS, **group.sentinel_account.options}
+    sentinels = Sentinels([_node(host, group, asking) for host in group.hosts], group.primary)
+
+    def client(answer_seconds: float) -> Redis:
+        pool = PrimaryPool(sentinels, tls=group.tls is not None, **_manners(answer_seconds), **options)
+        return Redis.from_pool(pool)
+
+    return Connections(client(ANSWER_SECONDS), client(BLOCKING_ANSWER_SECONDS), sentinels)
+
+
+def _by_cluster(group: ServerGroup) -> Connections:
+    asking = {**_manners(GUIDE_SECONDS), "socket_connect_timeout": GUIDE_SECONDS, **group.account.options}
+    topology = Topology(group.hosts, partial(_node, group=group, options=asking))
+
+    def client(answer_seconds: float, connections: int) -> Redis:
+        options = {**_manners(answer_seconds, connections=connections), **group.account.options}
+        return ClusterRedis(topology, partial(_node, group=group, options=options), seed=group.hosts[0])
+
+    return Connections(
+        client(ANSWER_SECONDS, CONNECTIONS), client(BLOCKING_ANSWER_SECONDS, WAITING_CONNECTIONS), topology
     )
-    return Redis.from_pool(pool)
+
+
+def _node(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> Redis:
+    """Return a client of one server or Sentinel of `group`."""
+    tls: Mapping[str, Any] = {} if group.tls is None else {"connection_class": SSLConnection, **group.tls}
+    return Redis.from_pool(BlockingConnectionPool(**{"host": host[0], "port": host[1], **tls, **options}))
 
 
 async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
     """Return if the server can be trusted with the log, else raise `UnsafeServer` with all that is wrong.
 
-    Needs no right but INFO. Raises `ServerUnreachable` if the server does not answer.
+    In a cluster that is every primary. Where replicas stand by, a warning tells of a primary that acknowledges commits
+    which none of them has. Needs no right but INFO. Raises `ServerUnreachable` if a server does not answer.
     """
     try:
-        facts = await client.info("everything")
+        servers = await primaries(client)
+        facts = {_name(server): await server.info("everything") for server in servers}
     except (RedisConnectionError, RedisTimeoutError, OSError) as error:
         raise ServerUnreachable(error) from error
-    problems = tuple(_problems(facts, require_aof=require_aof))
-    if problems:
-        raise UnsafeServer(problems)
+    problems = {name: tuple(_problems(each, require_aof=require_aof)) for name, each in facts.items()}
+    if any(problems.values()):
+        raise UnsafeServer(tuple(_placed(name, text) for name, found in problems.items() for text in found))
+    if isinstance(client, ClusterRedis) or isinstance(client.connection_pool, PrimaryPool):
+        _warn_of_lone_commits(facts)
 
 
 class Vitals(msgspec.Struct, frozen=True):
@@ -108,6 +168,28 @@ def vitals(facts: Mapping[str, Any]) -> Vitals:
         memory_limit_bytes=int(facts.get("maxmemory", 0)),
         persists=bool(facts.get("aof_enabled")) and kept == ("ok", "ok"),
     )
+
+
+def worst(found: Sequence[Vitals]) -> Vitals:
+    """Return how the nodes of a cluster are: as the fullest of them, and as well kept as the worst."""
+    fullest = max(found, key=lambda each: (each.memory_bytes / (each.memory_limit_bytes or 2**63), each.memory_bytes))
+    return msgspec.structs.replace(fullest, persists=all(each.persists for each in found))
+
+
+def _name(server: Redis) -> str:
+    """Return the address of a cluster's node; nothing for the one server there is."""
+    options = server.connection_pool.connection_kwargs
+    return f"{options['host']}:{options['port']}" if "host" in options else ""
+
+
+def _placed(name: str, problem: str) -> str:
+    return f"{name}: {problem}" if name else problem
+
+
+def _warn_of_lone_commits(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, each in facts.items():
+        if "min_slaves_good_slaves" not in each:
+            log.warning("replicas_not_required", server=name, setting="min-replicas-to-write", advice="set it to 1")
 
 
 def _problems(facts: Mapping[str, Any], *, require_aof: bool) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -39,13 +40,14 @@ from promontory.eventlog.port import (
 )
 from promontory.eventlog.pruning import KEPT_SECONDS, Pruning, Surrender
 from promontory.eventlog.redis_calls import Caller
-from promontory.eventlog.redis_server import Vitals, check_policy, connect, vitals
+from promontory.eventlog.redis_cluster import ClusterRedis, primaries
+from promontory.eventlog.redis_feeds import Feeds, OneCall, OneCallEach
+from promontory.eventlog.redis_server import Vitals, check_policy, connect, vitals, worst
 
 BUCKETS_KEY = "promontory:buckets"
 FIRST_EPOCH = "1"
 RECOVERING = "!"
 PAGE_ENTRIES = 200
-FEED_PAGE_NOTES = 500
 SURVEY_PAGE_KEYS = 1000
 SCAN_PAGE = 500
 
@@ -93,7 +95,7 @@ class _Keys:
 
 
 class RedisEventLog:
-    """A `PrunableLog` in a Redis 7 or Valkey server.
+    """A `PrunableLog` in Redis 7 or Valkey: one server, a primary with replicas, or a cluster.
 
     `client` serves commands, `blocking` only waits for the feed: with a timeout longer than it waits
     (`redis_server.connect` gives both). `clock` is this process's own time in ms since the epoch.
@@ -105,7 +107,7 @@ class RedisEventLog:
         self._tuning = tuning or Tuning()
         self._client = client
         self._caller = self._caller_of(client)
-        self._blocking = self._caller_of(blocking)
+        self._feeds = self._feeds_of(blocking)
         self._clock = clock
         self._functions = event_log_library()
         self._fences: dict[str, str] = {}
@@ -118,13 +120,20 @@ class RedisEventLog:
     def _caller_of(self, client: Redis) -> Caller:
         return Caller(client, attempts=self._tuning.attempts, deadline_seconds=self._tuning.deadline_seconds)
 
+    def _feeds_of(self, blocking: Redis) -> Feeds:
+        caller = self._caller_of(blocking)
+        if isinstance(blocking, ClusterRedis):
+            return OneCallEach(caller, longest_ms=self._tuning.max_block_ms)
+        return OneCall(caller)
+
     async def start(self) -> None:
         """Return if the server has the functions this log calls, else raise `functions.LibraryMissing`."""
         await self._caller.call(lambda: verify_library(self._client, self._functions))
 
     async def vitals(self) -> Vitals:
         """Return how the server is."""
-        return vitals(await self._caller.command("INFO", "everything"))
+        servers = await self._caller.call(lambda: primaries(self._client))
+        return worst([vitals(await self._caller.call(partial(each.info, "everything"))) for each in servers])
 
     async def agree_on_buckets(self, count: int) -> None:
         """Note that matches are spread over `count` buckets from now on.
@@ -213,10 +222,8 @@ class RedisEventLog:
 
     async def openings(self, code: str) -> AsyncIterator[Sequence[Opening]]:
         """Yield the open streams whose ids begin with `code`, each once, in pages; see `EventLog.openings`."""
-        pattern, seen, cursor = f"{{{code}:*}}:m:*:head", set[str](), -1
-        while cursor:
-            scan = ("SCAN", max(cursor, 0), "MATCH", pattern, "COUNT", SURVEY_PAGE_KEYS)
-            cursor, keys = await self._caller.command(*scan)
+        seen = set[str]()
+        async for keys in self._caller.keys(f"{{{code}:*}}:m:*:head", page=SURVEY_PAGE_KEYS):
             streams = {key.decode().split(":", 3)[3].removesuffix(":head") for key in keys} - seen
             seen |= streams
             yield await self._openings(sorted(streams))
@@ -242,15 +249,13 @@ class RedisEventLog:
         return fingerprint, int(version)
 
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
-        """Return new cursors and the notes after `cursors`; see `EventLog.feed`. One call waits for all buckets."""
+        """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
         check_cursors(cursors)
         start = {**cursors, **await self._ends([bucket for bucket, cursor in cursors.items() if cursor == "$"])}
-        keys = {_key(bucket, "feed").encode(): bucket for bucket in start}
-        wait = ("BLOCK", min(block_ms, self._tuning.max_block_ms)) if block_ms > 0 else ()
-        reply = await self._blocking.command(
-            "XREAD", "COUNT", FEED_PAGE_NOTES, *wait, "STREAMS", *keys, *start.values()
-        )
-        grown = {keys[key]: entries for key, entries in reply or ()}
+        keys = {bucket: _key(bucket, "feed") for bucket in start}
+        ends = {keys[bucket]: cursor for bucket, cursor in start.items()}
+        read = await self._feeds.read(ends, block_ms=min(block_ms, self._tuning.max_block_ms))
+        grown = {bucket: read[key] for bucket, key in keys.items() if key in read}
         notes = [FeedNote(fields[b"r"].decode(), int(fields[b"v"])) for page in grown.values() for _, fields in page]
         return {**start, **{bucket: page[-1][0].decode() for bucket, page in grown.items()}}, notes
 
@@ -325,14 +330,11 @@ class RedisEventLog:
 
     async def closed_streams(self) -> AsyncIterator[str]:
         """Yield every closed stream whose commits are in the log; see `PrunableLog.closed_streams`."""
-        cursor, more = 0, True
-        while more:
-            cursor, keys = await self._caller.command("SCAN", cursor, "MATCH", "{*}:m:*:head", "COUNT", SCAN_PAGE)
+        async for keys in self._caller.keys("{*}:m:*:head", page=SCAN_PAGE):
             statuses = await self._caller.pipeline(*(("HGET", key, "s") for key in keys)) if keys else []
             for key, status in zip(keys, statuses, strict=True):
                 if status == b"closed":
                     yield key.decode().split(":")[-2]
-            more = cursor != 0
 
 
 @asynccontextmanager

@@ -65,14 +65,11 @@ class RedisLists:
 
     async def members(self) -> AsyncIterator[tuple[str, str]]:
         """Yield the name of every list with every match in it; see `Lists.members`."""
-        cursor, more = 0, True
-        while more:
-            cursor, keys = await self._server.command("SCAN", cursor, "MATCH", key("[lmf]", "*"), "COUNT", SCAN_PAGE)
+        async for keys in self._server.caller.keys(key("[lmf]", "*"), page=SCAN_PAGE):
             for found in keys:
                 name = _name_of(found.decode())
                 for member in await self._server.command("ZRANGE", found, 0, -1):
                     yield name, member.decode()
-            more = cursor != 0
 
     async def strike(self, name: str, match_id: str) -> None:
         """Remove a match from the list called `name`; see `Lists.strike`."""

@@ -1,0 +1,199 @@
+"""Servers that stand in for one another: three with three Sentinels, and a cluster of six."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import msgspec
+from redis import Redis
+
+from promontory.runtime import clock, tied
+from promontory.runtime.embedded import EmbeddedServer, find_binary
+
+PRIMARY = "promontory"
+DOWN_AFTER_MS = 1000
+NODE_TIMEOUT_MS = 2000
+STARTED_SECONDS = 20.0
+POLL_SECONDS = 0.02
+SLOTS = 16_384
+GUARDED = {"min-replicas-to-write": "1", "min-replicas-max-lag": "2"}
+"""What keeps a primary that nobody follows any more from acknowledging."""
+REPLICATED = {"repl-diskless-sync-delay": "0", "repl-ping-replica-period": "1"}
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Servers that stand in for one another, at `url`, and the ports they are reached by."""
+
+    url: str
+    servers: dict[int, EmbeddedServer]
+    sentinels: tuple[int, ...] = ()
+
+    def primaries(self) -> Sequence[int]:
+        """Return the ports of the primaries that live and serve something."""
+        living = [port for port, server in self.servers.items() if server.is_running]
+        return [port for port in living if _role(port) == "master" and (self.sentinels or _slots(port))]
+
+    def owner(self, key: str) -> int:
+        """Return the port of the primary that holds `key`."""
+        if self.sentinels:
+            return self.primaries()[0]
+        with _client(next(iter(self.servers))) as client:
+            slot = client.execute_command("CLUSTER", "KEYSLOT", key)
+        return next(port for port in self.primaries() if any(first <= slot <= last for first, last in _slots(port)))
+
+    def kill(self, port: int) -> None:
+        """End a server as a crash would."""
+        self.servers[port].kill()
+
+    def restart(self, port: int) -> None:
+        """Start a server again. Call it from the main thread."""
+        self.servers[port].start()
+
+
+@contextmanager
+def sentinel_group(directory: Path, *, guarded: bool = True) -> Iterator[Group]:
+    """Give a primary with two replicas, watched by three Sentinels."""
+    with ExitStack() as stack:
+        ports = _free_ports(6)
+        servers = {
+            port: _server(directory, port, _role_settings(ports[0], port, guarded=guarded)) for port in ports[:3]
+        }
+        for server in servers.values():
+            stack.enter_context(server)
+        for port in ports[3:]:
+            stack.enter_context(_sentinel(directory / f"sentinel-{port}", port, watched=ports[0]))
+        _until(lambda: all(_sees_all(port) for port in ports[3:]) and _replicas(ports[0]) == 2)
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports[3:])
+        yield Group(f"sentinel://{hosts}/{PRIMARY}", servers, tuple(ports[3:]))
+
+
+@contextmanager
+def cluster(directory: Path, *, guarded: bool = True) -> Iterator[Group]:
+    """Give a cluster of three primaries, each with a replica."""
+    with ExitStack() as stack:
+        ports = _free_ports(6)
+        buses = dict(zip(ports, _free_ports(6), strict=True))
+        servers = {port: _server(directory, port, _node_settings(buses[port], guarded=guarded)) for port in ports}
+        for server in servers.values():
+            stack.enter_context(server)
+        _join(ports, buses)
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports[:3])
+        yield Group(f"cluster://{hosts}", servers)
+
+
+def _server(directory: Path, port: int, settings: dict[str, str]) -> EmbeddedServer:
+    return EmbeddedServer(directory / f"server-{port}", fsync="everysec", port=port, settings=settings)
+
+
+def _role_settings(primary: int, port: int, *, guarded: bool) -> dict[str, str]:
+    follows = {} if port == primary else {"replicaof": f"127.0.0.1 {primary}"}
+    return {**REPLICATED, **(GUARDED if guarded else {}), **follows}
+
+
+def _node_settings(bus: int, *, guarded: bool) -> dict[str, str]:
+    own = {"cluster-enabled": "yes", "cluster-port": str(bus), "cluster-node-timeout": str(NODE_TIMEOUT_MS)}
+    return {**REPLICATED, **(GUARDED if guarded else {}), **own}
+
+
+@contextmanager
+def _sentinel(directory: Path, port: int, *, watched: int) -> Iterator[None]:
+    directory.mkdir(parents=True)
+    configuration = directory / "sentinel.conf"
+    lines = (
+        *(f"port {port}", "bind 127.0.0.1", f"dir {directory}", f"logfile {directory / 'sentinel.log'}"),
+        f"sentinel monitor {PRIMARY} 127.0.0.1 {watched} 2",
+        f"sentinel down-after-milliseconds {PRIMARY} {DOWN_AFTER_MS}",
+        f"sentinel failover-timeout {PRIMARY} 6000",
+        f"sentinel parallel-syncs {PRIMARY} 2",
+    )
+    configuration.write_text("".join(f"{line}\n" for line in lines))
+    tie = (sys.executable, "-I", "-S", tied.__file__, str(os.getpid()))
+    process = subprocess.Popen([*tie, find_binary(), configuration, "--sentinel"], process_group=0)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _join(ports: Sequence[int], buses: dict[int, int]) -> None:
+    """Make one cluster of servers: the first three share the slots, the others follow them."""
+    for port in ports[1:]:
+        _ask(ports[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[port])
+    share = SLOTS // 3
+    for number, port in enumerate(ports[:3]):
+        last = SLOTS - 1 if number == 2 else (number + 1) * share - 1
+        _ask(port, "CLUSTER", "ADDSLOTSRANGE", number * share, last)
+    names = {port: _ask(port, "CLUSTER", "MYID") for port in ports[:3]}
+    _until(lambda: all(_knows(port, 6) for port in ports))
+    for primary, replica in zip(ports[:3], ports[3:], strict=True):
+        _ask(replica, "CLUSTER", "REPLICATE", names[primary])
+    _until(lambda: all(_replicas(port) == 1 for port in ports[:3]) and all(_is_whole(port) for port in ports))
+
+
+def _client(port: int) -> Redis:
+    return Redis(port=port, protocol=2, socket_timeout=2, socket_connect_timeout=2)
+
+
+def _ask(port: int, *command: object) -> object:
+    with _client(port) as client:
+        return client.execute_command(*command)
+
+
+def _section(port: int, *command: str) -> dict[str, str]:
+    """Return the lines `name:value` that a command answers with."""
+    with _client(port) as client:
+        client.response_callbacks.clear()
+        answer = client.execute_command(*command).decode()
+    return dict(line.split(":", 1) for line in answer.splitlines() if ":" in line)
+
+
+def _role(port: int) -> str:
+    return _section(port, "INFO", "replication")["role"]
+
+
+def _replicas(port: int) -> int:
+    facts = _section(port, "INFO", "replication")
+    return sum(1 for number in range(2) if "state=online" in facts.get(f"slave{number}", ""))
+
+
+def _sees_all(sentinel: int) -> bool:
+    seen = _section(sentinel, "INFO", "sentinel").get("master0", "")
+    return "slaves=2,sentinels=3" in seen and "status=ok" in seen
+
+
+def _knows(port: int, count: int) -> bool:
+    return _section(port, "CLUSTER", "INFO")["cluster_known_nodes"] == str(count)
+
+
+def _is_whole(port: int) -> bool:
+    return _section(port, "CLUSTER", "INFO")["cluster_state"] == "ok"
+
+
+def _slots(port: int) -> Sequence[tuple[int, int]]:
+    """Return the ranges of slots that the node at `port` serves."""
+    with _client(port) as client:
+        client.response_callbacks.clear()
+        rows = client.execute_command("CLUSTER", "SLOTS")
+    return [(first, last) for first, last, owner, *_ in rows if owner[1] == port]
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(closing(socket.socket())) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = clock.monotonic() + STARTED_SECONDS
+    while not condition():
+        assert clock.monotonic() < deadline, f"the servers did not find one another in {STARTED_SECONDS} s"
+        clock.pause(POLL_SECONDS)
