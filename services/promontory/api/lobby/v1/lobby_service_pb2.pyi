@@ -476,7 +476,7 @@ class CreateTableRequest(_message.Message):
     variant: _builtins.str
     """Optional. The way to play, one of the game's variants; the usual one when empty."""
     readiness: Global___Readiness.ValueType
-    """Optional. Whether the host is ready."""
+    """Optional. Whether the host is ready; not when unset."""
     start_when_ready: _builtins.bool
     """Optional. Whether the match starts by itself once all seats are taken and all are ready; true when unset."""
     stand_in_policy: _builtins.str
@@ -569,7 +569,7 @@ class JoinTableRequest(_message.Message):
     left again.
     """
     readiness: Global___Readiness.ValueType
-    """Optional. Whether the player is ready."""
+    """Optional. Whether the player is ready; not when unset."""
     def __init__(
         self,
         *,

@@ -30,7 +30,11 @@ class LobbyServiceStub:
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     def __init__(self, channel):
@@ -126,11 +130,15 @@ class LobbyServiceServicer:
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     def CreateTable(self, request, context):
-        """Opens a private table; the caller takes seat 0 and is its host. Needs the scope `match:play`.
+        """Opens a private table; the caller takes seat 0 and is its host.
 
         Fails with `RESOURCE_EXHAUSTED` when the player sits at too many open tables.
         """
@@ -141,9 +149,8 @@ class LobbyServiceServicer:
     def JoinTable(self, request, context):
         """Takes the free seat with the lowest number. Joining again changes nothing.
 
-        Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, has started or was
-        closed, with `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like
-        `CreateTable`.
+        Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, with
+        `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like `CreateTable`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -158,8 +165,7 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetReady(self, request, context):
-        """Says whether the caller is ready to start. Fails with `FAILED_PRECONDITION` once the table has started or was
-        closed.
+        """Says whether the caller is ready to start.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -168,8 +174,7 @@ class LobbyServiceServicer:
     def StartTable(self, request, context):
         """Starts the match of a table whose seats are all taken by players who are ready. For the host only.
 
-        Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready, and with `PERMISSION_DENIED` for
-        anybody else than the host.
+        Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -177,6 +182,8 @@ class LobbyServiceServicer:
 
     def KickGuest(self, request, context):
         """Sends a guest away, who cannot come back to this table. For the host only.
+
+        Fails with `NOT_FOUND` when no such guest sits there.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -215,7 +222,7 @@ class LobbyServiceServicer:
     def RequestRematch(self, request, context):
         """Asks to play a closed match again, or agrees to it: the same game on the same terms, for the same pool and ratings,
         with the seats moved on by one: who sat in seat 1 gets seat 0, and who sat in seat 0 the last one. House bots agree at
-        once; when all players have asked, the match starts. Needs the scope `match:play`.
+        once; when all players have asked, the match starts.
 
         Fails with `FAILED_PRECONDITION` while the match is open, and when the rematch was declined or has expired, and with
         `PERMISSION_DENIED` for anybody who did not play in the match.
@@ -234,7 +241,8 @@ class LobbyServiceServicer:
     def ListMatches(self, request, context):
         """Lists the caller's matches, the newest first: of those the last 1000.
 
-        Here and in the other lists, entries that come while one turns pages move no other: each is shown once.
+        Here and in the other lists, entries that come while one turns pages move no other: each is shown once. A page token
+        of another list, or of other filters, is refused with `INVALID_ARGUMENT`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -360,7 +368,11 @@ class LobbyService:
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     @staticmethod

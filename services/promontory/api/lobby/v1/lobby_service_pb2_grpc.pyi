@@ -31,7 +31,11 @@ class LobbyServiceStub:
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     @_typing.overload
@@ -39,33 +43,32 @@ class LobbyServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> LobbyServiceAsyncStub: ...
     CreateTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.CreateTableRequest, _lobby_service_pb2.CreateTableResponse]
-    """Opens a private table; the caller takes seat 0 and is its host. Needs the scope `match:play`.
+    """Opens a private table; the caller takes seat 0 and is its host.
 
     Fails with `RESOURCE_EXHAUSTED` when the player sits at too many open tables.
     """
     JoinTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.JoinTableRequest, _lobby_service_pb2.JoinTableResponse]
     """Takes the free seat with the lowest number. Joining again changes nothing.
 
-    Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, has started or was
-    closed, with `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like
-    `CreateTable`.
+    Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, with
+    `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like `CreateTable`.
     """
     LeaveTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.LeaveTableRequest, _lobby_service_pb2.LeaveTableResponse]
     """Gives the caller's seat up. The player with the lowest seat becomes the host where the host leaves; the last player
     to leave closes the table. Leaving a rematch declines it.
     """
     SetReady: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.SetReadyRequest, _lobby_service_pb2.SetReadyResponse]
-    """Says whether the caller is ready to start. Fails with `FAILED_PRECONDITION` once the table has started or was
-    closed.
-    """
+    """Says whether the caller is ready to start."""
     StartTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.StartTableRequest, _lobby_service_pb2.StartTableResponse]
     """Starts the match of a table whose seats are all taken by players who are ready. For the host only.
 
-    Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready, and with `PERMISSION_DENIED` for
-    anybody else than the host.
+    Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready.
     """
     KickGuest: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.KickGuestRequest, _lobby_service_pb2.KickGuestResponse]
-    """Sends a guest away, who cannot come back to this table. For the host only."""
+    """Sends a guest away, who cannot come back to this table. For the host only.
+
+    Fails with `NOT_FOUND` when no such guest sits there.
+    """
     CloseTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.CloseTableRequest, _lobby_service_pb2.CloseTableResponse]
     """Closes a table without a match. For the host only."""
     GetTable: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.GetTableRequest, _lobby_service_pb2.GetTableResponse]
@@ -81,7 +84,7 @@ class LobbyServiceStub:
     RequestRematch: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.RequestRematchRequest, _lobby_service_pb2.RequestRematchResponse]
     """Asks to play a closed match again, or agrees to it: the same game on the same terms, for the same pool and ratings,
     with the seats moved on by one: who sat in seat 1 gets seat 0, and who sat in seat 0 the last one. House bots agree at
-    once; when all players have asked, the match starts. Needs the scope `match:play`.
+    once; when all players have asked, the match starts.
 
     Fails with `FAILED_PRECONDITION` while the match is open, and when the rematch was declined or has expired, and with
     `PERMISSION_DENIED` for anybody who did not play in the match.
@@ -91,7 +94,8 @@ class LobbyServiceStub:
     ListMatches: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.ListMatchesRequest, _lobby_service_pb2.ListMatchesResponse]
     """Lists the caller's matches, the newest first: of those the last 1000.
 
-    Here and in the other lists, entries that come while one turns pages move no other: each is shown once.
+    Here and in the other lists, entries that come while one turns pages move no other: each is shown once. A page token
+    of another list, or of other filters, is refused with `INVALID_ARGUMENT`.
     """
     ListLiveMatches: _grpc.UnaryUnaryMultiCallable[_lobby_service_pb2.ListLiveMatchesRequest, _lobby_service_pb2.ListLiveMatchesResponse]
     """Lists the matches of a game or a pool that are being played, the newest first. Private matches are left out, but for
@@ -112,38 +116,41 @@ class LobbyServiceAsyncStub(LobbyServiceStub):
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.CreateTableRequest, _lobby_service_pb2.CreateTableResponse]  # type: ignore[assignment]
-    """Opens a private table; the caller takes seat 0 and is its host. Needs the scope `match:play`.
+    """Opens a private table; the caller takes seat 0 and is its host.
 
     Fails with `RESOURCE_EXHAUSTED` when the player sits at too many open tables.
     """
     JoinTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.JoinTableRequest, _lobby_service_pb2.JoinTableResponse]  # type: ignore[assignment]
     """Takes the free seat with the lowest number. Joining again changes nothing.
 
-    Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, has started or was
-    closed, with `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like
-    `CreateTable`.
+    Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, with
+    `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like `CreateTable`.
     """
     LeaveTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.LeaveTableRequest, _lobby_service_pb2.LeaveTableResponse]  # type: ignore[assignment]
     """Gives the caller's seat up. The player with the lowest seat becomes the host where the host leaves; the last player
     to leave closes the table. Leaving a rematch declines it.
     """
     SetReady: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.SetReadyRequest, _lobby_service_pb2.SetReadyResponse]  # type: ignore[assignment]
-    """Says whether the caller is ready to start. Fails with `FAILED_PRECONDITION` once the table has started or was
-    closed.
-    """
+    """Says whether the caller is ready to start."""
     StartTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.StartTableRequest, _lobby_service_pb2.StartTableResponse]  # type: ignore[assignment]
     """Starts the match of a table whose seats are all taken by players who are ready. For the host only.
 
-    Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready, and with `PERMISSION_DENIED` for
-    anybody else than the host.
+    Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready.
     """
     KickGuest: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.KickGuestRequest, _lobby_service_pb2.KickGuestResponse]  # type: ignore[assignment]
-    """Sends a guest away, who cannot come back to this table. For the host only."""
+    """Sends a guest away, who cannot come back to this table. For the host only.
+
+    Fails with `NOT_FOUND` when no such guest sits there.
+    """
     CloseTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.CloseTableRequest, _lobby_service_pb2.CloseTableResponse]  # type: ignore[assignment]
     """Closes a table without a match. For the host only."""
     GetTable: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.GetTableRequest, _lobby_service_pb2.GetTableResponse]  # type: ignore[assignment]
@@ -159,7 +166,7 @@ class LobbyServiceAsyncStub(LobbyServiceStub):
     RequestRematch: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.RequestRematchRequest, _lobby_service_pb2.RequestRematchResponse]  # type: ignore[assignment]
     """Asks to play a closed match again, or agrees to it: the same game on the same terms, for the same pool and ratings,
     with the seats moved on by one: who sat in seat 1 gets seat 0, and who sat in seat 0 the last one. House bots agree at
-    once; when all players have asked, the match starts. Needs the scope `match:play`.
+    once; when all players have asked, the match starts.
 
     Fails with `FAILED_PRECONDITION` while the match is open, and when the rematch was declined or has expired, and with
     `PERMISSION_DENIED` for anybody who did not play in the match.
@@ -169,7 +176,8 @@ class LobbyServiceAsyncStub(LobbyServiceStub):
     ListMatches: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.ListMatchesRequest, _lobby_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Lists the caller's matches, the newest first: of those the last 1000.
 
-    Here and in the other lists, entries that come while one turns pages move no other: each is shown once.
+    Here and in the other lists, entries that come while one turns pages move no other: each is shown once. A page token
+    of another list, or of other filters, is refused with `INVALID_ARGUMENT`.
     """
     ListLiveMatches: _aio.UnaryUnaryMultiCallable[_lobby_service_pb2.ListLiveMatchesRequest, _lobby_service_pb2.ListLiveMatchesResponse]  # type: ignore[assignment]
     """Lists the matches of a game or a pool that are being played, the newest first. Private matches are left out, but for
@@ -189,7 +197,11 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
 
     A table gathers its guests, then waits until all of them are ready, then starts its match. Every changing call may be
     repeated under its `request_id`: it takes effect once, and returns the table as it then is. A table remembers the
-    last 100 of them.
+    last 100 of them. Changing calls need the scope `match:play`.
+
+    Calls about a table fail with `NOT_FOUND` when there is none, or none any more, with `PERMISSION_DENIED` when the caller
+    does not sit there or, where that is for the host only, is not its host, and with `FAILED_PRECONDITION` when they would
+    change a table that has started or was closed.
     """
 
     @_abc_1.abstractmethod
@@ -198,7 +210,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_service_pb2.CreateTableRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_lobby_service_pb2.CreateTableResponse, _abc.Awaitable[_lobby_service_pb2.CreateTableResponse]]:
-        """Opens a private table; the caller takes seat 0 and is its host. Needs the scope `match:play`.
+        """Opens a private table; the caller takes seat 0 and is its host.
 
         Fails with `RESOURCE_EXHAUSTED` when the player sits at too many open tables.
         """
@@ -211,9 +223,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_lobby_service_pb2.JoinTableResponse, _abc.Awaitable[_lobby_service_pb2.JoinTableResponse]]:
         """Takes the free seat with the lowest number. Joining again changes nothing.
 
-        Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, has started or was
-        closed, with `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like
-        `CreateTable`.
+        Fails with `NOT_FOUND` on a wrong invite code, with `FAILED_PRECONDITION` when the table is full, with
+        `PERMISSION_DENIED` when the host has sent the player away, and with `RESOURCE_EXHAUSTED` like `CreateTable`.
         """
 
     @_abc_1.abstractmethod
@@ -232,9 +243,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_service_pb2.SetReadyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_lobby_service_pb2.SetReadyResponse, _abc.Awaitable[_lobby_service_pb2.SetReadyResponse]]:
-        """Says whether the caller is ready to start. Fails with `FAILED_PRECONDITION` once the table has started or was
-        closed.
-        """
+        """Says whether the caller is ready to start."""
 
     @_abc_1.abstractmethod
     def StartTable(
@@ -244,8 +253,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_lobby_service_pb2.StartTableResponse, _abc.Awaitable[_lobby_service_pb2.StartTableResponse]]:
         """Starts the match of a table whose seats are all taken by players who are ready. For the host only.
 
-        Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready, and with `PERMISSION_DENIED` for
-        anybody else than the host.
+        Fails with `FAILED_PRECONDITION` while a seat is free or somebody is not ready.
         """
 
     @_abc_1.abstractmethod
@@ -254,7 +262,10 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _lobby_service_pb2.KickGuestRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_lobby_service_pb2.KickGuestResponse, _abc.Awaitable[_lobby_service_pb2.KickGuestResponse]]:
-        """Sends a guest away, who cannot come back to this table. For the host only."""
+        """Sends a guest away, who cannot come back to this table. For the host only.
+
+        Fails with `NOT_FOUND` when no such guest sits there.
+        """
 
     @_abc_1.abstractmethod
     def CloseTable(
@@ -300,7 +311,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_lobby_service_pb2.RequestRematchResponse, _abc.Awaitable[_lobby_service_pb2.RequestRematchResponse]]:
         """Asks to play a closed match again, or agrees to it: the same game on the same terms, for the same pool and ratings,
         with the seats moved on by one: who sat in seat 1 gets seat 0, and who sat in seat 0 the last one. House bots agree at
-        once; when all players have asked, the match starts. Needs the scope `match:play`.
+        once; when all players have asked, the match starts.
 
         Fails with `FAILED_PRECONDITION` while the match is open, and when the rematch was declined or has expired, and with
         `PERMISSION_DENIED` for anybody who did not play in the match.
@@ -322,7 +333,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_lobby_service_pb2.ListMatchesResponse, _abc.Awaitable[_lobby_service_pb2.ListMatchesResponse]]:
         """Lists the caller's matches, the newest first: of those the last 1000.
 
-        Here and in the other lists, entries that come while one turns pages move no other: each is shown once.
+        Here and in the other lists, entries that come while one turns pages move no other: each is shown once. A page token
+        of another list, or of other filters, is refused with `INVALID_ARGUMENT`.
         """
 
     @_abc_1.abstractmethod

@@ -211,7 +211,7 @@ class TimeControl(_message.Message):
     DEFAULT_MOVES_FIELD_NUMBER: _builtins.int
     DEFAULT_POLICY_FIELD_NUMBER: _builtins.int
     kind: Global___ClockKind.ValueType
-    """Optional. How time is reckoned; no clock when unset."""
+    """Required with a clock: without it the other fields are refused. How time is reckoned."""
     default_moves: _builtins.int
     """Optional. How many of a seat's turns that time ran out for are met by a default move, 0 to 100; after that the seat
     forfeits. A budget that is used up is then filled to a tenth of the base. 0 when unset: it forfeits at once.

@@ -114,7 +114,9 @@ class GetPlayerRequest(_message.Message):
 
     SUBJECT_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
-    """Optional. For services: what the identity provider calls the player, the `sub` of the player's tokens."""
+    """Optional. For services: what the identity provider calls the player, the `sub` of the player's tokens, 1 to 255
+    characters; the caller when empty.
+    """
     def __init__(
         self,
         *,

@@ -79,6 +79,8 @@ class PlayersServiceServicer:
     def ExportPlayer(self, request, context):
         """Streams all that the platform holds about a player, as the pieces of one JSON document. For the player, and for
         services with the scope `player:export`.
+
+        Fails with `PERMISSION_DENIED` for anybody else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -91,6 +93,8 @@ class PlayersServiceServicer:
         cancelled, tables left, open matches resigned; lists of matches and ratings are removed. Logs of matches stay, and
         with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
         is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
+
+        Fails with `PERMISSION_DENIED` for anybody else, and with `NOT_FOUND` when there is no such player.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

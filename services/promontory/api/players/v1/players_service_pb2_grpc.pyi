@@ -42,6 +42,8 @@ class PlayersServiceStub:
     ExportPlayer: _grpc.UnaryStreamMultiCallable[_players_service_pb2.ExportPlayerRequest, _players_service_pb2.ExportPlayerResponse]
     """Streams all that the platform holds about a player, as the pieces of one JSON document. For the player, and for
     services with the scope `player:export`.
+
+    Fails with `PERMISSION_DENIED` for anybody else.
     """
     ForgetPlayer: _grpc.UnaryUnaryMultiCallable[_players_service_pb2.ForgetPlayerRequest, _players_service_pb2.ForgetPlayerResponse]
     """Forgets a player. For the player, and for services with the scope `player:forget`.
@@ -50,6 +52,8 @@ class PlayersServiceStub:
     cancelled, tables left, open matches resigned; lists of matches and ratings are removed. Logs of matches stay, and
     with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
     is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
+
+    Fails with `PERMISSION_DENIED` for anybody else, and with `NOT_FOUND` when there is no such player.
     """
     SuspendPlayer: _grpc.UnaryUnaryMultiCallable[_players_service_pb2.SuspendPlayerRequest, _players_service_pb2.SuspendPlayerResponse]
     """Keeps a player out until some time. For services: needs the scope `player:suspend`.
@@ -74,6 +78,8 @@ class PlayersServiceAsyncStub(PlayersServiceStub):
     ExportPlayer: _aio.UnaryStreamMultiCallable[_players_service_pb2.ExportPlayerRequest, _players_service_pb2.ExportPlayerResponse]  # type: ignore[assignment]
     """Streams all that the platform holds about a player, as the pieces of one JSON document. For the player, and for
     services with the scope `player:export`.
+
+    Fails with `PERMISSION_DENIED` for anybody else.
     """
     ForgetPlayer: _aio.UnaryUnaryMultiCallable[_players_service_pb2.ForgetPlayerRequest, _players_service_pb2.ForgetPlayerResponse]  # type: ignore[assignment]
     """Forgets a player. For the player, and for services with the scope `player:forget`.
@@ -82,6 +88,8 @@ class PlayersServiceAsyncStub(PlayersServiceStub):
     cancelled, tables left, open matches resigned; lists of matches and ratings are removed. Logs of matches stay, and
     with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
     is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
+
+    Fails with `PERMISSION_DENIED` for anybody else, and with `NOT_FOUND` when there is no such player.
     """
     SuspendPlayer: _aio.UnaryUnaryMultiCallable[_players_service_pb2.SuspendPlayerRequest, _players_service_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
     """Keeps a player out until some time. For services: needs the scope `player:suspend`.
@@ -115,6 +123,8 @@ class PlayersServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_players_service_pb2.ExportPlayerResponse], _abc.AsyncIterator[_players_service_pb2.ExportPlayerResponse]]:
         """Streams all that the platform holds about a player, as the pieces of one JSON document. For the player, and for
         services with the scope `player:export`.
+
+        Fails with `PERMISSION_DENIED` for anybody else.
         """
 
     @_abc_1.abstractmethod
@@ -129,6 +139,8 @@ class PlayersServiceServicer(metaclass=_abc_1.ABCMeta):
         cancelled, tables left, open matches resigned; lists of matches and ratings are removed. Logs of matches stay, and
         with opaque player ids nothing ties them to a person any more. What cannot be done at once is tried again until it
         is done. This cannot be undone. Repeating it tells how far it is, and forgets anew what has come since it was done.
+
+        Fails with `PERMISSION_DENIED` for anybody else, and with `NOT_FOUND` when there is no such player.
         """
 
     @_abc_1.abstractmethod

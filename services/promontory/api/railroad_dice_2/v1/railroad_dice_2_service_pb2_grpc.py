@@ -242,6 +242,8 @@ class RailroadDice2ServiceServicer:
 
     def DeclineEnding(self, request, context):
         """Declines the offers of others that stand. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` when there are none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -93,7 +93,10 @@ class RailroadDice2ServiceStub:
     Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
     """
     DeclineEnding: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.DeclineEndingRequest, _railroad_dice_2_service_pb2.DeclineEndingResponse]
-    """Declines the offers of others that stand. Idempotent for a given `request_id`."""
+    """Declines the offers of others that stand. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` when there are none.
+    """
     ExportMatch: _grpc.UnaryStreamMultiCallable[_railroad_dice_2_service_pb2.ExportMatchRequest, _railroad_dice_2_service_pb2.ExportMatchResponse]
     """Streams the whole log of a closed match as an audit file, in order.
 
@@ -186,7 +189,10 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     Fails with `FAILED_PRECONDITION` when the match cannot end like this: in a rated match the house agrees to nothing.
     """
     DeclineEnding: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.DeclineEndingRequest, _railroad_dice_2_service_pb2.DeclineEndingResponse]  # type: ignore[assignment]
-    """Declines the offers of others that stand. Idempotent for a given `request_id`."""
+    """Declines the offers of others that stand. Idempotent for a given `request_id`.
+
+    Fails with `FAILED_PRECONDITION` when there are none.
+    """
     ExportMatch: _aio.UnaryStreamMultiCallable[_railroad_dice_2_service_pb2.ExportMatchRequest, _railroad_dice_2_service_pb2.ExportMatchResponse]  # type: ignore[assignment]
     """Streams the whole log of a closed match as an audit file, in order.
 
@@ -354,7 +360,10 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _railroad_dice_2_service_pb2.DeclineEndingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_railroad_dice_2_service_pb2.DeclineEndingResponse, _abc.Awaitable[_railroad_dice_2_service_pb2.DeclineEndingResponse]]:
-        """Declines the offers of others that stand. Idempotent for a given `request_id`."""
+        """Declines the offers of others that stand. Idempotent for a given `request_id`.
+
+        Fails with `FAILED_PRECONDITION` when there are none.
+        """
 
     @_abc_1.abstractmethod
     def ExportMatch(

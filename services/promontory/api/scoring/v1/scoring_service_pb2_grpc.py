@@ -100,8 +100,8 @@ class ScoringServiceServicer:
 
     def ForgetPlayer(self, request, context):
         """Takes a player from the leaderboards of pools, and their rating and its history with that; the ratings of others
-        stay as they are. For services: needs the scope `player:forget`. Repeating it under the same
-        `request_id` changes nothing.
+        stay as they are. For services: needs the scope `player:forget`. Repeating it under the same `request_id` changes
+        nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

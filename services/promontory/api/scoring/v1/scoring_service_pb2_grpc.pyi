@@ -49,8 +49,8 @@ class ScoringServiceStub:
     """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift."""
     ForgetPlayer: _grpc.UnaryUnaryMultiCallable[_scoring_service_pb2.ForgetPlayerRequest, _scoring_service_pb2.ForgetPlayerResponse]
     """Takes a player from the leaderboards of pools, and their rating and its history with that; the ratings of others
-    stay as they are. For services: needs the scope `player:forget`. Repeating it under the same
-    `request_id` changes nothing.
+    stay as they are. For services: needs the scope `player:forget`. Repeating it under the same `request_id` changes
+    nothing.
     """
 
 @_typing.type_check_only
@@ -74,8 +74,8 @@ class ScoringServiceAsyncStub(ScoringServiceStub):
     """Lists the changes of a player's rating in a pool, the newest first, in pages that later matches do not shift."""
     ForgetPlayer: _aio.UnaryUnaryMultiCallable[_scoring_service_pb2.ForgetPlayerRequest, _scoring_service_pb2.ForgetPlayerResponse]  # type: ignore[assignment]
     """Takes a player from the leaderboards of pools, and their rating and its history with that; the ratings of others
-    stay as they are. For services: needs the scope `player:forget`. Repeating it under the same
-    `request_id` changes nothing.
+    stay as they are. For services: needs the scope `player:forget`. Repeating it under the same `request_id` changes
+    nothing.
     """
 
 class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -126,8 +126,8 @@ class ScoringServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_scoring_service_pb2.ForgetPlayerResponse, _abc.Awaitable[_scoring_service_pb2.ForgetPlayerResponse]]:
         """Takes a player from the leaderboards of pools, and their rating and its history with that; the ratings of others
-        stay as they are. For services: needs the scope `player:forget`. Repeating it under the same
-        `request_id` changes nothing.
+        stay as they are. For services: needs the scope `player:forget`. Repeating it under the same `request_id` changes
+        nothing.
         """
 
 def add_ScoringServiceServicer_to_server(servicer: ScoringServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -958,7 +958,7 @@ class DeclineEndingResponse(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     MATCH_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version that made."""
+    """The version that declining made."""
     @_builtins.property
     def match(self) -> _match_pb2.Match:
         """The match after it."""
