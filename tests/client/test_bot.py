@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,9 @@ from promontory.client.bot_events import (
     RatingSpan,
 )
 from promontory.client.bot_file import BotError, load_bot
-from promontory.client.matches import CloseReason
+from promontory.client.errors import FailedPrecondition
+from promontory.client.matches import CloseReason, Update
+from promontory.client.seats import Seat
 from tests.client.hall import Hall, open_hall
 from tests.client.services import POOL
 from tests.support.serving import Keys
@@ -222,6 +225,28 @@ async def test_a_refused_command_is_told_and_a_random_one_played(hall: Hall, goo
     assert refusals[0].instead.startswith(("EndWork(seat=", "PlayMeld(seat="))
     assert str(refusals[0]).count(refusals[0].reason) == 1
     assert not result.never_played
+
+
+async def test_a_command_in_place_of_a_refused_one_may_come_too_late(
+    hall: Hall, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[clocks.md] Time may run out between the two; the run goes on."""
+    file, submit, refused, late = write(tmp_path / "cheating.py", CHEATING), Seat.submit, set[int](), list[int]()
+
+    async def slow(seat: Seat, commands: Any, **options: Any) -> Update:
+        try:
+            update = await submit(seat, commands, **options)
+        except FailedPrecondition:
+            refused.add(seat.seat)
+            raise
+        if seat.seat in refused and not late:
+            late.append(update.version)
+            raise FailedPrecondition("time ran out", reason="TIME_UP")
+        return update
+
+    monkeypatch.setattr(Seat, "submit", slow)
+    (result, _), _ = await asyncio.gather(run(hall, "ada", file), run(hall, "bob", good))
+    assert (result.matches[0].reason, len(late)) == (CloseReason.PLAYED_OUT, 1)
 
 
 async def test_an_exception_names_the_line_of_the_bot(hall: Hall, good: Path, tmp_path: Path) -> None:

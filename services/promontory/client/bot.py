@@ -238,8 +238,6 @@ class _Match:
         try:
             await self._submit(command, update.version)
         except (FailedPrecondition, InvalidArgument) as error:
-            if error.reason in _TOO_LATE:
-                return
             instead = await self._fallback(update)
             if await self._submit(instead, update.version):
                 self._reasons[error.reason] += 1
@@ -253,12 +251,16 @@ class _Match:
             raise self._bot.misled(await self._seated.rules(), update.view, problem=error) from error
 
     async def _submit(self, command: Any, version: int) -> bool:
-        """Submit `command`, and return whether it was played; others may have acted first."""
+        """Submit `command`, and return whether it was played; others may have acted first, or time has run out."""
         request_id = new_request_id()
         while True:
             try:
                 await self._seated.submit(command, expected_version=version, request_id=request_id)
             except VersionConflict:
+                return False
+            except FailedPrecondition as error:
+                if error.reason not in _TOO_LATE:
+                    raise
                 return False
             except ResourceExhausted as error:
                 await asyncio.sleep(error.retry_after or LIMIT_PAUSE_SECONDS)
