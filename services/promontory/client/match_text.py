@@ -97,7 +97,10 @@ def _standing(match: MatchSummary) -> Iterator[str]:
 
 
 def _clock(clock: SeatClock) -> str:
-    """Return what a clock shows as people read it, rounded down to seconds: `seat 1 4:05 (running)`."""
+    """Return what a clock shows as people read it, rounded down to seconds: `seat 1 04:05`.
+
+    What is left of one that runs was left when it began to, so it says until when it lasts.
+    """
     left = timedelta(seconds=int(clock.remaining.total_seconds()))
-    running = " (running)" if clock.deadline else ""
+    running = f" (until {clock.deadline:%Y-%m-%d %H:%M:%S} UTC)" if clock.deadline else ""
     return f"seat {clock.seat} {str(left).removeprefix('0:')}{running}"
