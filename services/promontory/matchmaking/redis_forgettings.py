@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from promontory.matchmaking.forgetting import Forgetting
+from promontory.matchmaking.redis_records import read
 from promontory.matchmaking.redis_tickets import Server, key
 
 DUE = key("forget", "due")
@@ -24,7 +25,7 @@ class RedisForgettings:
     async def find(self, player: str) -> Forgetting | None:
         """Return the last forgetting of `player`, or None."""
         row = await self._server.command("GET", key("forgotten", player))
-        return _decode(row) if row else None
+        return read(_decode, row)
 
     async def save(self, forgetting: Forgetting, *, due_ms: int) -> None:
         """Keep a forgetting; see `Forgettings.save`. A crash in between leaves it due, so that it is gone on with."""

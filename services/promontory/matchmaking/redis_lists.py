@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from promontory.matchmaking.listing import Listed, Start, finished_by, live_of_player, matches_of
+from promontory.matchmaking.redis_records import read
 from promontory.matchmaking.redis_tickets import Server, key, listing
 
 GONE = key("gone", "players")
@@ -55,7 +56,7 @@ class RedisLists:
         found.sort(reverse=True)
         chosen = found[skipped : skipped + limit]
         rows = await self._server.pipeline(*(_row_of(name, member) for _, member, name in chosen)) if chosen else []
-        return [(ms, _decode(row) if row else None) for (ms, _, _), row in zip(chosen, rows, strict=True)]
+        return [(ms, read(_decode, row)) for (ms, _, _), row in zip(chosen, rows, strict=True)]
 
     async def count_open(self, player: str) -> int:
         """Return how many of the player's matches are not closed."""
@@ -94,7 +95,7 @@ class RedisLists:
     async def find(self, player: str, match_id: str) -> Listed | None:
         """Return one of the player's matches, or None."""
         row = await self._server.command("HGET", key("e", player), match_id)
-        return _decode(row) if row else None
+        return read(_decode, row)
 
 
 def key_of(name: str) -> str:

@@ -13,6 +13,7 @@ from promontory.eventlog.redis_calls import Caller
 from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.listing import Listed, listed
 from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+from promontory.matchmaking.redis_records import read
 from promontory.matchmaking.table import Table, TableState
 
 ATTEMPTS = 3
@@ -24,6 +25,7 @@ _FIELDS = ("body", "state", "refusals", "retry", "assignment")
 
 DUE, TRIES, FEED, ENDS = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "ends"))
 _decode_ticket = msgspec.json.Decoder(Ticket).decode
+_decode_proposal = msgspec.json.Decoder(Proposal).decode
 _decode_table = msgspec.json.Decoder(Table).decode
 
 
@@ -90,7 +92,8 @@ class RedisTickets:
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None."""
         fields = await self._server.command("HMGET", key("t", ticket), *_FIELDS)
-        return _ticket(*fields) if fields[0] else None
+        queued = read(_decode_ticket, fields[0])
+        return _standing(queued, *fields[1:]) if queued else None
 
     async def of_player(self, player: str) -> Sequence[str]:
         """Return the tickets of the player that are not over."""
@@ -107,7 +110,8 @@ class RedisTickets:
 
     async def waiting(self, pool: str) -> Sequence[Ticket]:
         """Return the tickets that wait in `pool`."""
-        return [_queued(row) for row in await self._server.command("HVALS", key("w", pool))]
+        rows = await self._server.command("HVALS", key("w", pool))
+        return [ticket for ticket in (read(_queued, row) for row in rows) if ticket]
 
     async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
         """Return how many tickets wait in each of `pools`."""
@@ -150,7 +154,7 @@ class RedisTickets:
     async def _proposal(self, name: str) -> Proposal | None:
         body, row = await self._server.pipeline(*(("HGET", key(kind, name), "body") for kind in "xb"))
         if body:
-            return msgspec.json.decode(body, type=Proposal)
+            return read(_decode_proposal, body)
         table = table_of(row)
         return table.proposal() if table and table.state is TableState.STARTING else None
 
@@ -179,12 +183,15 @@ def listing(match: Listed, *, overwrites: bool = False, without: Collection[str]
 
 def table_of(body: bytes | None) -> Table | None:
     """Return the table in the body of a `b` hash, or None if there is none."""
-    return _decode_table(body) if body else None
+    return read(_decode_table, body)
 
 
-def _ticket(body: bytes, state: bytes, refusals: bytes | None, retry: bytes | None, assignment: bytes | None) -> Ticket:
+def _standing(
+    ticket: Ticket, state: bytes, refusals: bytes | None, retry: bytes | None, assignment: bytes | None
+) -> Ticket:
+    """Return `ticket` as it stands now."""
     return msgspec.structs.replace(
-        _decode_ticket(body),
+        ticket,
         state=TicketState(state.decode()),
         refusals=int(refusals or 0),
         retry_at_ms=int(retry or 0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import msgspec
 import structlog
@@ -135,9 +136,10 @@ class Seating:
             await asyncio.sleep(EXPIRY_SECONDS)
 
     async def expire(self) -> None:
-        """Close tables whose time is up."""
+        """Close tables whose time is up; one that cannot be read stays."""
         for table in await self._tables.expired(limit=EXPIRED_AT_ONCE):
-            await self.current(table)
+            with suppress(Refusal):
+                await self.current(table)
 
     async def _store(self, table: Table) -> Table | None:
         stored = replace(_next(table), expires_ms=self.limits.end_ms(is_rematch=bool(table.rematch_of)))
