@@ -41,15 +41,18 @@ from promontory.local.watch_commands import add_watch
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command in `argv` and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Run the command in `argv` and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted, 141 read no further."""
     arguments = parser().parse_args(argv)
     if arguments.end_with_input:
         threading.Thread(target=_end_with_input, daemon=True).start()
     run: Run = arguments.run
     try:
         code = run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
+    except BrokenPipeError:
+        code = _read_no_further()
     except OSError as error:
         code = _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), arguments)
     except ModuleNotFoundError as error:
@@ -57,6 +60,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - the edge: people get a sentence, --debug the trace
         code = _fail(str(error) or type(error).__name__, arguments)
     sys.exit(code)
+
+
+def _read_no_further() -> int:
+    """Write nothing more to whoever read the output and has gone, as `head` does; that is no failure to tell of."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def parser() -> argparse.ArgumentParser:

@@ -6,6 +6,9 @@ import argparse
 import asyncio
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from promontory.matchmaking.pools import shipped_pools
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime.identity import PLAYER_SCOPES, Caller, Verifier
 from tests.golden.record import DIRECTORY
+from tests.support.commands import exit_code as run
 from tests.support.own_decks import digest, faulty_deck, own_deck
 from tests.support.refereeing import Bench
 
@@ -40,14 +44,6 @@ def commands(of: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterato
 
 COMMANDS = list(commands(parser()))
 GROUPS = [(), ("bot",), ("serve",), ("ratings",), ("archive",), ("table",), ("lists",), ("player",)]
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -406,6 +402,17 @@ def test_an_audit_file_that_is_cut_off_is_called_so(tmp_path: Path, capsys: Outp
     (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-1]))
     assert run("audit", str(tmp_path / "cut.jsonl")) == 1
     assert "cut off" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("replay", str(MATCH)), ("bot", "new", "mine.py")], ids=["much", "a line"])
+def test_whoever_reads_no_further_ends_a_command_without_a_word(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """[README] `promontory replay MATCH | head` is no failure to tell of."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "promontory", *arguments]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("answer", ["", "\n", "no\n", "y\n"])
