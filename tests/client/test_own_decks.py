@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 from typing import Any
 
 import grpc
 import pytest
 
-from promontory import AsyncClient, Client, FailedPrecondition
+from promontory import Client, FailedPrecondition
 from promontory.bots.registry import policy
 from promontory.client.seats import Seat
 from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
-from promontory.eventlog.memory import MemoryEventLog
 from promontory.games.pacific.cards import shipped_deck
 from promontory.rules.audit import audit, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime.identity import PLAYER_SCOPES
 from tests.client.conftest import HASTY
-from tests.client.hall import client_of, create, play, replica, running
+from tests.client.hall import play
+from tests.client.installation import Installation, SeatsOf
 from tests.support.own_decks import TITLE, digest, level_deck, own_deck
 from tests.support.serving import TOKEN_LIFE, Keys, reason_of
 
@@ -32,42 +31,14 @@ TABLE = Setup(tuple(map(SeatSetup, PLAYERS)))
 OWN, LEVEL, SHIPPED = own_deck(), level_deck(), shipped_deck()
 
 
-class Installation:
-    """A rules service of Pacific that stops and starts again on one log, at one address."""
-
-    def __init__(self, keys: Keys) -> None:
-        self.keys, self.address = keys, "127.0.0.1:0"
-        self._log = MemoryEventLog()
-
-    @asynccontextmanager
-    async def serving(self, *data: bytes) -> AsyncIterator[None]:
-        """Serve with the operator's files `data`."""
-        service = replica(self.keys, self._log, game="pacific", data=data)
-        async with running(service, self.keys, listen=self.address) as self.address:
-            yield
-
-    async def create(self) -> str:
-        """Return the id of a new match of the players."""
-        return await create(self.address, self.keys, TABLE, game="pacific")
-
-
 @pytest.fixture
 def installation(keys: Keys) -> Installation:
-    return Installation(keys)
+    return Installation(keys, "pacific", PLAYERS)
 
 
 @pytest.fixture
-async def seats(installation: Installation) -> AsyncIterator[Callable[[str], Sequence[Seat]]]:
-    """What gives the seats of a match; their clients outlive the service."""
-    async with AsyncExitStack() as stack:
-        clients: list[AsyncClient] = []
-
-        def of(match_id: str) -> Sequence[Seat]:
-            for player in PLAYERS[len(clients) :]:
-                clients.append(client_of(installation.address, installation.keys, player))
-                stack.push_async_callback(clients[-1].close)
-            return [client.seat("pacific", match_id, seat) for seat, client in enumerate(clients)]
-
+async def seats(installation: Installation) -> AsyncIterator[SeatsOf]:
+    async with installation.seated() as of:
         yield of
 
 

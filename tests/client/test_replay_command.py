@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from promontory.cli import main
 from promontory.client.replays import replay_file
 from promontory.client.stepping import CLEAR, Place, keys_in, step_through
 from promontory.games.drawing import draw
 from tests.golden.record import DIRECTORY
+from tests.support.commands import exit_code
 
 POINTS = DIRECTORY / "transcontinental" / "points.jsonl"
 DRAWN = DIRECTORY / "transcontinental" / "drawn.jsonl"
@@ -26,11 +26,8 @@ ABANDONED = DIRECTORY / "transcontinental" / "abandoned.jsonl"
 Output = pytest.CaptureFixture[str]
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["replay", *arguments])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+def run(*arguments: object) -> int:
+    return exit_code("replay", *arguments)
 
 
 def test_all_steps_are_printed_where_there_is_no_terminal(capsys: Output) -> None:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
-from promontory import AsyncClient, FailedPrecondition
+from promontory import FailedPrecondition
 from promontory.bots.arena import Plan, run_arena
 from promontory.bots.port import Policy
 from promontory.bots.registry import policy
 from promontory.client.seats import Seat
 from promontory.codec.registry import codec
 from promontory.eventlog.audit_file import CommitLine
-from promontory.eventlog.memory import MemoryEventLog
 from promontory.games import registry
 from promontory.games.kernel import fold
 from promontory.games.registry import AnyGame, GameEntry, UnknownRulesError
 from promontory.rules.audit import audit, audit_file, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
-from tests.client.hall import client_of, create, play, replica, running
+from tests.client.hall import play
+from tests.client.installation import Installation, SeatsOf
 from tests.golden.record import DIRECTORY
 from tests.support import rules_versions
 from tests.support.serving import Keys
@@ -57,42 +56,14 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     return lambda *games: monkeypatch.setattr(registry, "GAMES", games)
 
 
-class Installation:
-    """A rules service of the game that stops and starts again on one log, at one address."""
-
-    def __init__(self, keys: Keys) -> None:
-        self.keys, self.address, self.log = keys, "127.0.0.1:0", MemoryEventLog()
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """Serve with the rules versions that are known now."""
-        async with running(
-            replica(self.keys, self.log, game=GAME.name), self.keys, listen=self.address
-        ) as self.address:
-            yield
-
-    async def create(self) -> str:
-        """Return the id of a new match of the players."""
-        return await create(self.address, self.keys, TABLE, game=GAME.name)
-
-
 @pytest.fixture
 def installation(keys: Keys) -> Installation:
-    return Installation(keys)
+    return Installation(keys, GAME.name, PLAYERS)
 
 
 @pytest.fixture
-async def seats(installation: Installation) -> AsyncIterator[Callable[[str], Sequence[Seat]]]:
-    """What gives the seats of a match; their clients outlive the service."""
-    async with AsyncExitStack() as stack:
-        clients: list[AsyncClient] = []
-
-        def of(match_id: str) -> Sequence[Seat]:
-            for player in PLAYERS[len(clients) :]:
-                clients.append(client_of(installation.address, installation.keys, player))
-                stack.push_async_callback(clients[-1].close)
-            return [client.seat(GAME.name, match_id, seat) for seat, client in enumerate(clients)]
-
+async def seats(installation: Installation) -> AsyncIterator[SeatsOf]:
+    async with installation.seated() as of:
         yield of
 
 

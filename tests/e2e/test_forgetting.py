@@ -19,6 +19,7 @@ from promontory.client.tables import TableOptions
 from promontory.local.platform import Platform
 from promontory.local.ratings import rebuild
 from promontory.runtime.identity import PLAYER_SCOPES, load_key
+from tests.support.commands import exit_code
 from tests.support.players import Journal, play_match
 from tests.support.waiting import eventually
 
@@ -51,9 +52,7 @@ class Person(msgspec.Struct, frozen=True):
         """Run a command of `promontory` as this person, and return its exit code."""
         endpoints = ",".join(f"{name}={address}" for name, address in self.platform.endpoints.items())
         access = ("--endpoints", endpoints, "--token-file", self.token_file)
-        with pytest.raises(SystemExit) as ended:
-            await asyncio.to_thread(main, [str(word) for word in ("player", *words, *access)])
-        return int(ended.value.code or 0)
+        return await asyncio.to_thread(exit_code, "player", *words, *access)
 
 
 @pytest.mark.timeout(120)

@@ -8,7 +8,18 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from promontory.cli import main
 from promontory.runtime.settings import inherited
+
+
+def exit_code(*arguments: object) -> int:
+    """Run a command in this process, and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
 
 
 class Mark:

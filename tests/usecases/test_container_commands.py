@@ -12,22 +12,14 @@ import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from prometheus_client import start_http_server
 
-from promontory.cli import main
 from promontory.local.keys import SIGNING, KeyRing
 from promontory.rules.seal import load_seals
 from promontory.runtime.identity import ServiceIdentity, Verifier, load_key
+from tests.support.commands import exit_code as run
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 NO_SCOPES: frozenset[str] = frozenset()
-
-
-def run(*arguments: str | Path) -> int:
-    """Run a command in this process, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 def subjects(directory: Path) -> set[str]:

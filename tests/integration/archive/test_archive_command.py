@@ -13,7 +13,6 @@ import pytest
 from promontory.archive.archiver import Archiver, Outcome
 from promontory.archive.opening import open_archive
 from promontory.archive.redis_index import RedisArchiveIndex
-from promontory.cli import main
 from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.port import bucket_of
 from promontory.eventlog.pruning import Surrender
@@ -24,16 +23,9 @@ from promontory.matchmaking.redis_tickets import matchmaking_library
 from promontory.rules.domain import Match
 from promontory.runtime.clock import now_ms
 from tests.support.archiving import Depot
+from tests.support.commands import exit_code as run
 
 Output = pytest.CaptureFixture[str]
-
-
-def run(*arguments: str) -> int:
-    """Run a command in this process, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import grpc
 import pytest
@@ -14,9 +14,8 @@ from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pools_pb
 from promontory.codec.terms import ClockKind
 from promontory.matchmaking.domain import PoolClock
 from promontory.runtime.errors import Kind, Refusal
-from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import SERVICE, pool
-from tests.support.matchmaking_processes import Peers, Replica, matchmaking_served
+from tests.support.matchmaking_processes import Peers, Replica
 from tests.support.serving import Keys, Metadata, reason_of
 from tests.support.waiting import eventually
 
@@ -31,18 +30,6 @@ ENDED = match_pb2.Outcome(
     reason=match_pb2.CLOSE_REASON_RESIGNED,
     placements=[match_pb2.Placement(seat=0, place=2, score=4), match_pb2.Placement(seat=1, place=1, score=9)],
 )
-
-
-@pytest.fixture
-async def replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    async with matchmaking_served(settings, POOLS, peers, keys) as served:
-        yield served
-
-
-@pytest.fixture
-async def other_replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    async with matchmaking_served(settings, POOLS, peers, keys) as served:
-        yield served
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 
 import grpc
 import pytest
@@ -23,18 +22,6 @@ POOLS = [
     pool(id="housed", house_bots=house_bots("house-1"), house_bots_after_seconds=0.0, rated=False),
     pool(id="narrow", window=Window(points=0, points_per_second=0, most_points=0)),
 ]
-
-
-@pytest.fixture
-async def replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    async with matchmaking_served(settings, POOLS, peers, keys) as served:
-        yield served
-
-
-@pytest.fixture
-async def other_replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    async with matchmaking_served(settings, POOLS, peers, keys) as served:
-        yield served
 
 
 async def enter(replica: Replica, keys: Keys, player: str, *, pool: str = POOL) -> pb.Ticket:

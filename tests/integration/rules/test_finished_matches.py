@@ -16,13 +16,13 @@ import pytest
 
 from promontory import AsyncClient, Client, Ending, FailedPrecondition, PermissionDenied, Update
 from promontory.bots.registry import policy
-from promontory.cli import main
 from promontory.client.match_text import match_text
 from promontory.client.seats import Seat
 from promontory.games import registry
 from promontory.rules.audit import audit, shipped_rulesets
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime.identity import PLAYER_SCOPES
+from tests.support.commands import exit_code
 from tests.support.rules_servers import Client as Caller
 from tests.support.rules_servers import as_platform, as_player, rules_server
 from tests.support.serving import TOKEN_LIFE, Keys
@@ -204,12 +204,7 @@ async def test_the_command_replays_a_match_of_the_platform(platform: Platform, t
     token.write_text(platform.token("zoe"))
     where = ("--endpoints", platform.address, "--token-file", str(token))
 
-    def run() -> object:
-        with pytest.raises(SystemExit) as ended:
-            main(["replay", platform.match_id, "--json", "--seat", "1", *where])
-        return ended.value.code
-
-    assert await asyncio.to_thread(run) == 0
+    assert await asyncio.to_thread(exit_code, "replay", platform.match_id, "--json", "--seat", 1, *where) == 0
     steps = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [step["version"] for step in steps] == list(range(1, COMMANDS + 4))
     assert steps[-1]["outcome"] == {"reason": "cancelled", "placements": []}

@@ -17,11 +17,11 @@ import pytest
 
 from promontory import AsyncClient
 from promontory.bots.registry import policy
-from promontory.cli import main
 from promontory.games import registry
 from promontory.games.drawing import draw
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime.identity import PLAYER_SCOPES
+from tests.support.commands import exit_code as run
 from tests.support.own_decks import TITLE, own_deck
 from tests.support.rules_servers import Client, as_platform, rules_server
 from tests.support.serving import TOKEN_LIFE, Keys
@@ -64,14 +64,6 @@ class Platform(msgspec.Struct, frozen=True):
 
 
 Open = Callable[..., Awaitable[Platform]]
-
-
-def run(*arguments: str) -> int:
-    """Run a command, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 @pytest.fixture

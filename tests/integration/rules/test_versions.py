@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from promontory.cli import main
 from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.redis_server import connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
+from tests.support.commands import exit_code
 from tests.support.own_decks import digest, own_deck
 from tests.support.refereeing import Bench
 
@@ -42,12 +42,8 @@ async def _begin_matches(url: str) -> None:
         await Bench(log, game="pacific", data=(own_deck(),)).create(TABLE, request_id="own")
 
 
-def run(*arguments: str) -> int:
-    """Run a command in this process, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(["versions", *arguments])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
+def run(*arguments: object) -> int:
+    return exit_code("versions", *arguments)
 
 
 def test_open_matches_that_nobody_here_can_serve_end_with_1(place: Path, capsys: Output) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from promontory.cli import main
 from promontory.codec.conduct import LeaveCause
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import bot_turn_name
@@ -25,6 +24,7 @@ from promontory.rules.validation import check_version
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
 from tests.support.archiving import Depot
+from tests.support.commands import exit_code
 from tests.support.conduct import PER_TURN, table
 from tests.support.refereeing import ADA, EVE, RELAY, WORKERS, Bench, next_command, player
 
@@ -349,10 +349,9 @@ async def test_the_file_of_the_original_is_found_among_those_that_are_audited(
     fork_file, original_file = tmp_path / "fork.jsonl", tmp_path / "original.jsonl"
     fork_file.write_bytes(file_with(match, commits))
     original_file.write_bytes(original)
-    with pytest.raises(SystemExit) as ended:
-        main(["audit", str(fork_file), str(original_file)])
+    code = exit_code("audit", fork_file, original_file)
     first, second = capsys.readouterr().out.splitlines()
-    assert (ended.value.code, "as that match has it" in first, "all right" in second) == (0, True, True)
+    assert (code, "as that match has it" in first, "all right" in second) == (0, True, True)
 
 
 async def test_an_archived_match_is_forked_like_any_other() -> None:
