@@ -26,6 +26,7 @@ from tests.support.waiting import eventually
 
 GAME = "pacific"
 DOCS = Path(__file__).parents[2] / "docs" / "lobby.md"
+KEYS_DOCS = DOCS.with_name("redis.md")
 CLOCK = TimeControl(ClockKind.PER_TURN, timedelta(minutes=5))
 OPTIONS = TableOptions(
     seats=3, house_bots={2: "greedy"}, ready=False, time_control=CLOCK, stand_in="greedy", spectator_delay=2
@@ -92,6 +93,29 @@ async def test_a_private_table_is_played_listed_and_played_again(platform: Platf
         assert set((await rebuilt(platform))["mended"]) >= {match_id, again.match_id}
         assert await ids(ann.matches()) == [again.match_id, match_id]
         assert await ids(bob.live_matches(GAME)) == [again.match_id]
+    assert await undocumented(platform) == []
+
+
+async def undocumented(platform: Platform) -> list[str]:
+    """Return the keys that docs/redis.md does not tell of, or that expire or stay although it says they do not."""
+    kinds = documented_keys()
+    async with Redis.from_url(platform.redis_url) as redis:
+        found = {key.decode(): await redis.ttl(key) for key in [key async for key in redis.scan_iter()]}
+    return [key for key, ttl in found.items() if not any(is_as_told(key, ttl, *kind) for kind in kinds)]
+
+
+def documented_keys() -> list[tuple[str, str]]:
+    """Return the patterns of keys in docs/redis.md, and whether they expire."""
+    rows = re.findall(
+        r"^\| `(.*?)` \|.*\| (always|later|never) \|$", KEYS_DOCS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return [(re.sub("<[a-z]+>", ".+", re.escape(key)), expires) for key, expires in rows]
+
+
+def is_as_told(key: str, ttl: int, pattern: str, expires: str) -> bool:
+    """Tell whether a key is of a kind, and expires in `ttl` seconds, never if that is -1, as the kind does."""
+    never = ttl == -1
+    return re.fullmatch(pattern, key) is not None and (expires == "later" or never == (expires == "never"))
 
 
 async def rebuilt(platform: Platform) -> dict[str, Any]:
