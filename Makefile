@@ -20,7 +20,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema build clean distclean
+.PHONY: help setup demo up test bench-rules bench-watch test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,12 @@ chart-policy: setup ## Scan what the chart renders with checkov, which it fetche
 
 chart-schema: setup ## Generate the schema of the chart's values from the settings
 	$(BIN)/python tools/chart_schema.py write
+
+dashboards: setup ## Make the Grafana dashboards from tools/dashboards.py
+	$(BIN)/python tools/dashboards.py write
+
+monitoring-check: setup ## Try alerts and dashboards with a real Prometheus and real processes; a minute
+	$(BIN)/pytest $(or $(ARGS),tests/deploy/test_monitoring.py tests/deploy/monitoring_live.py)
 
 build: setup ## Build the wheel and the source archive into dist/
 	$(BIN)/uv build --out-dir dist
