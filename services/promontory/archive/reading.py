@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from promontory.archive.port import Archive, ArchiveIndex, is_archivable
@@ -28,6 +27,7 @@ from promontory.eventlog.port import (
     StreamStatus,
 )
 from promontory.runtime import metrics
+from promontory.runtime.recent import Recent
 
 CACHED = 64
 """How many archived matches a process keeps in memory: who looks at one reads it in many calls."""
@@ -40,16 +40,13 @@ class Shelf:
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._at_hand: OrderedDict[str, Segment] = OrderedDict()
+        self._at_hand = Recent[str, Segment](CACHED)
 
     async def get(self, match_id: str) -> Segment | None:
         """Return an archived match, or None. Raises `ArchiveUnavailable`, and `LogCorrupt` if its file is damaged."""
         segment = self._at_hand.get(match_id) or await self._fetch(match_id)
         if segment is not None:
-            self._at_hand[match_id] = segment
-            self._at_hand.move_to_end(match_id)
-            if len(self._at_hand) > CACHED:
-                self._at_hand.popitem(last=False)
+            self._at_hand.keep(match_id, segment)
         return segment
 
     async def _fetch(self, match_id: str) -> Segment | None:

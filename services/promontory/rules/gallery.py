@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from promontory.eventlog.port import LogCorrupt, StreamStatus
 from promontory.games.kernel import Seat
 from promontory.rules.domain import Match, Setup, Step
 from promontory.rules.matches import Matches
+from promontory.runtime.recent import Recent
 
 CACHED = 1_000
 FIRST = 1
@@ -30,7 +30,7 @@ class Gallery:
 
     def __init__(self, matches: Matches) -> None:
         self._matches = matches
-        self._folds: OrderedDict[str, Match] = OrderedDict()
+        self._folds = Recent[str, Match](CACHED)
 
     async def seen(self, match_id: str, seat: Seat | None) -> Match:
         """Return the match at the last version that `seat`, or a spectator (None), may see; raise as `fresh` does."""
@@ -60,8 +60,5 @@ class Gallery:
             if start is None:
                 raise
             match = await self._matches.at(match_id, version)  # the log went back behind the fold
-        self._folds[match_id] = match
-        self._folds.move_to_end(match_id)
-        if len(self._folds) > CACHED:
-            self._folds.popitem(last=False)
+        self._folds.keep(match_id, match)
         return match

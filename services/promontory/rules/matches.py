@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from promontory.eventlog.port import (
@@ -21,6 +20,7 @@ from promontory.rules.domain import Match, Step
 from promontory.rules.ledger import Draft, Ledger
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import match_not_found
+from promontory.runtime.recent import Recent
 
 Listener = Callable[[Match, Step], None]
 """Told the match before a step, and the step."""
@@ -46,8 +46,7 @@ class Matches:
 
     def __init__(self, log: EventLog, ledger: Ledger, *, game: str, cached: int) -> None:
         self.log, self._ledger, self._game = log, ledger, game
-        self._folds: OrderedDict[str, Match] = OrderedDict()
-        self._cached = cached
+        self._folds = Recent[str, Match](cached)
         self._listeners: list[Listener] = []
         metrics.begin(metrics.APPENDS, outcome=("appended", *_OUTCOMES.values(), "failed"))
 
@@ -68,7 +67,7 @@ class Matches:
         except LogCorrupt:
             if cached is None:
                 raise
-            self._folds.pop(match_id, None)  # the log went back behind the fold: what it says now is what counts
+            self._folds.drop(match_id)  # the log went back behind the fold: what it says now is what counts
             match = await self._caught_up(match_id, None)
         if match is None:
             raise match_not_found(match_id)
@@ -155,7 +154,4 @@ class Matches:
     def _keep(self, match: Match) -> None:
         cached = self._folds.get(match.match_id)
         if cached is None or cached.version <= match.version:
-            self._folds[match.match_id] = match
-        self._folds.move_to_end(match.match_id)
-        if len(self._folds) > self._cached:
-            self._folds.popitem(last=False)
+            self._folds.keep(match.match_id, match)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from promontory.eventlog.port import LogCorrupt
 from promontory.rules.domain import Match, Step
 from promontory.rules.matches import READ_AT_ONCE, Matches
+from promontory.runtime.recent import Recent
 
 KEPT = 500
 
@@ -21,7 +21,7 @@ class Milestones:
 
     def __init__(self, matches: Matches) -> None:
         self._matches = matches
-        self._folds: OrderedDict[tuple[str, int], Match] = OrderedDict()
+        self._folds = Recent[tuple[str, int], Match](KEPT)
 
     async def at(self, match_id: str, version: int) -> Match:
         """Return the match as it was at `version`. Raises `LogCorrupt` if there is no such version."""
@@ -46,21 +46,15 @@ class Milestones:
             target = min(version, known - known % READ_AT_ONCE + READ_AT_ONCE)
             match = await self._matches.at(match_id, target, start=match)
             if target % READ_AT_ONCE == 0:
-                self._keep(match)
+                self._folds.keep((match_id, match.version), match)
         return match
 
     def _before(self, match_id: str, version: int) -> Match | None:
         for milestone in range(version - version % READ_AT_ONCE, 0, -READ_AT_ONCE):
-            if (match_id, milestone) in self._folds:
-                self._folds.move_to_end((match_id, milestone))
-                return self._folds[match_id, milestone]
+            if found := self._folds.get((match_id, milestone)):
+                return found
         return None
 
-    def _keep(self, match: Match) -> None:
-        self._folds[match.match_id, match.version] = match
-        if len(self._folds) > KEPT:
-            self._folds.popitem(last=False)
-
     def _forget(self, match_id: str) -> None:
-        for key in [key for key in self._folds if key[0] == match_id]:
-            del self._folds[key]
+        for key in [key for key in self._folds.keys if key[0] == match_id]:
+            self._folds.drop(key)
