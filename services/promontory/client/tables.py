@@ -246,7 +246,7 @@ class Table:
                     game = GameRemote(self._connection, registry.entry(update.game))
                     return Seat(game, update.match_id, update.your_seat)
         reason = self.last.close_reason
-        text = f"the table has no match for the player: {reason or 'left'}"
+        text = f"the table was closed: {reason}" if reason else "the player left the table, or was sent away"
         metadata = {"tableId": self.table_id, "closeReason": reason.value if reason else ""}
         raise TableClosed(text, reason="TABLE_CLOSED", metadata=metadata)
 
