@@ -8,7 +8,14 @@ from collections.abc import Sequence
 import msgspec
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
-from promontory.api.match.v1.match_pb2 import MatchSetup, Outcome, Placement, SeatSetup
+from promontory.api.match.v1.match_pb2 import (
+    CLOSE_REASON_PLAYED_OUT,
+    CloseReason,
+    MatchSetup,
+    Outcome,
+    Placement,
+    SeatSetup,
+)
 from promontory.eventlog.port import START, EventLog, Proposed, StoredEvent
 
 POOL = "transcontinental.ranked"
@@ -23,6 +30,7 @@ class Played(msgspec.Struct, frozen=True):
     places: Sequence[int]
     pool: str = POOL
     rated: bool = True
+    reason: CloseReason.ValueType = CLOSE_REASON_PLAYED_OUT
     created_at_ms: int = CLOSED_AT_MS
     closed_at_ms: int = CLOSED_AT_MS
 
@@ -51,7 +59,7 @@ async def write_closed(log: EventLog, match: Played) -> str:
     placements = [
         Placement(seat=seat, place=place, score=1000 - 100 * place) for seat, place in enumerate(match.places)
     ]
-    closed = MatchClosed(outcome=Outcome(placements=placements))
+    closed = MatchClosed(outcome=Outcome(reason=match.reason, placements=placements))
     due = {f"tally|{match.match_id}": 0} if match.rated else {}
     head = await log.head(match.match_id)
     assert head is not None

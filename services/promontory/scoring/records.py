@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from google.protobuf.message import DecodeError
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
+from promontory.api.match.v1.match_pb2 import CLOSE_REASON_ABORTED, CLOSE_REASON_CANCELLED
 from promontory.api.scoring.v1 import ratings_pb2 as pb
 from promontory.codec.stored import canonical
 from promontory.codec.times import timestamp
@@ -17,6 +18,7 @@ from promontory.scoring.messages import change_message
 
 CREATED = MatchCreated.DESCRIPTOR.full_name
 CLOSED = MatchClosed.DESCRIPTOR.full_name
+WITHOUT_RESULT = (CLOSE_REASON_ABORTED, CLOSE_REASON_CANCELLED)
 TALLIED = pb.MatchTallied.DESCRIPTOR.full_name
 FORGOTTEN = pb.PlayerForgotten.DESCRIPTOR.full_name
 
@@ -39,7 +41,7 @@ def is_match(commits: Sequence[Commit]) -> bool:
 def closed_match(match_id: str, commits: Sequence[Commit]) -> ClosedMatch:
     """Return what the whole log of a closed match, `commits`, says about its end.
 
-    Raises `LogCorrupt` if it does not end with a `MatchClosed` that places every seat.
+    Raises `LogCorrupt` if it does not end with a `MatchClosed` that places every seat, or has no result.
     """
     last = commits[-1]
     try:
@@ -109,6 +111,8 @@ def _only(event: StoredEvent, wanted: str) -> bytes:
 
 
 def _finishes(created: MatchCreated, closed: MatchClosed) -> tuple[Finish, ...]:
+    if closed.outcome.reason in WITHOUT_RESULT and not closed.outcome.placements:
+        return ()
     placements = sorted(closed.outcome.placements, key=lambda placement: placement.seat)
     if [placement.seat for placement in placements] != list(range(len(created.setup.seats))):
         raise ValueError("the outcome does not place every seat once")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promontory.api.match.v1.match_pb2 import CLOSE_REASON_ABORTED, CLOSE_REASON_CANCELLED
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import START, LogCorrupt, Proposed, StoredEvent, bucket_of
 from promontory.games.registry import GAMES
@@ -111,11 +112,13 @@ def test_no_game_s_matches_share_a_bucket_with_the_rating_logs() -> None:
         Played("casual", ("ada", "ben"), (1, 2), rated=False),
         Played("homeless", ("ada", "ben"), (1, 2), pool=""),
         Played("alone", ("ada", "ada"), (1, 2)),
+        Played("called off", ("ada", "ben"), (), reason=CLOSE_REASON_ABORTED),
+        Played("cancelled", ("ada", "ben", "cleo"), (), reason=CLOSE_REASON_CANCELLED),
     ],
     ids=lambda match: match.name,
 )
 async def test_a_match_that_does_not_count_changes_nothing(scoring: Scoring, match: Played) -> None:
-    """[scoring/v1 TallyMatch] Not rated, without a pool, or against oneself."""
+    """[scoring/v1 TallyMatch] Not rated, without a pool, against oneself, or without a result."""
     tallied = await scoring.tally(await write_closed(scoring.log, match))
     assert (tallied.fresh, tallied.changes) == (False, ())
     assert await scoring.log.head(stream_of(POOL)) is None
