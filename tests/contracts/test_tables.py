@@ -202,8 +202,12 @@ async def test_a_table_that_is_over_expires_after_the_retention(store: Store, re
 async def test_a_table_is_starting_for_its_players_until_the_match_is_there(tables: Tables) -> None:
     """[players ForgetPlayer] Whoever is forgotten meanwhile is let out of the match that comes."""
     await open_table(tables)
-    before = await tables.starting("ann")
+
+    async def names(player: str) -> list[str]:
+        return [each.id for each in await tables.starting(player)]
+
+    before = await names("ann")
     started = (await start(tables)).proposal()
-    during = [await tables.starting(player) for player in ("ann", "bob", "cem")]
+    during = [await names(player) for player in ("ann", "bob", "cem")]
     assert await tables.start(started, made())
-    assert (before, during, await tables.starting("ann")) == ([], [["tb-ann"], ["tb-ann"], []], [])
+    assert (before, during, await names("ann")) == ([], [["tb-ann"], ["tb-ann"], []], [])

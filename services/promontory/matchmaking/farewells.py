@@ -58,11 +58,12 @@ class CancelTickets:
 
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
         """Cancel the player's tickets; those that have just been paired lead to a match, which is waited for."""
-        found = [await self._tickets.cancel(ticket) for ticket in await self._tickets.of_player(forgetting.player)]
+        open_now = [await self._tickets.find(ticket) for ticket in await self._tickets.of_player(forgetting.player)]
+        old = [each.id for each in open_now if each and each.created_ms <= forgetting.settled_ms]
+        found = [await self._tickets.cancel(ticket) for ticket in old]
         cancelled = sum(each is not None and each.state is TicketState.CANCELLED for each in found)
         is_paired = any(each is not None and not each.is_over for each in found)
-        problem = STARTING if is_paired else ""
-        return replace(forgetting, tickets=forgetting.tickets + cancelled, problem=problem)
+        return _waiting(replace(forgetting, tickets=forgetting.tickets + cancelled), is_starting=is_paired)
 
 
 class LeaveTables:
@@ -75,9 +76,11 @@ class LeaveTables:
         """Leave the open tables; those that are starting lead to a match, which is waited for."""
         left = 0
         for table in await self._tables.of_player(forgetting.player):
-            left += await self._leave(table.id, forgetting.player)
-        problem = STARTING if await self._tables.starting(forgetting.player) else ""
-        return replace(forgetting, tables=forgetting.tables + left, problem=problem)
+            if table.created_ms <= forgetting.settled_ms:
+                left += await self._leave(table.id, forgetting.player)
+        starting = await self._tables.starting(forgetting.player)
+        is_starting = any(table.created_ms <= forgetting.settled_ms for table in starting)
+        return _waiting(replace(forgetting, tables=forgetting.tables + left), is_starting=is_starting)
 
     async def _leave(self, table: str, player: str) -> bool:
         """Return whether `player` left now."""
@@ -106,8 +109,10 @@ class ResignMatches:
     async def __call__(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:
         """Resign all that is open and can be; a match that ends by that is tallied for the others."""
         request_id, away = f"forget-{forgetting.requested_ms}", set[str]()
+        latest_ms = clock.now_ms() if forgetting.awaited else forgetting.settled_ms
         for match in await listed_of(self._lists, forgetting.player):
-            if match.ended or match.match_id in forgetting.resigned or match.game in away:
+            is_old = match.created_ms <= latest_ms and match.match_id not in forgetting.resigned
+            if match.ended or not is_old or match.game in away:
                 continue
             try:
                 if await self._rules.resign(match, forgetting.player, request_id=request_id):
@@ -151,6 +156,11 @@ class DropLists:
         """Remove the lists, and keep what was made so far from getting into them again."""
         await self._lists.drop(forgetting.player, before_ms=clock.now_ms())
         return forgetting
+
+
+def _waiting(forgetting: Forgetting, *, is_starting: bool) -> Forgetting:
+    """Return `forgetting`, which is to wait for a match if one is starting."""
+    return replace(forgetting, problem=STARTING, awaited=True) if is_starting else forgetting
 
 
 async def listed_of(lists: Lists, player: str) -> Sequence[Listed]:

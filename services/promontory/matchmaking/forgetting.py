@@ -33,7 +33,7 @@ class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
 
     `account` stands for the subject of the tokens that are revoked, `resigned` are matches. `pools` are those whose
     leaderboards the player was taken from, `pending` those in which matches of the player may be tallied still.
-    `problem` is the reason for which the last attempt failed.
+    `problem` is the reason for which the last attempt failed, `awaited` whether a match was just being created at one.
     """
 
     player: str
@@ -47,6 +47,12 @@ class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
     pools: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     problem: str = ""
+    awaited: bool = False
+
+    @property
+    def settled_ms(self) -> int:
+        """When old tokens are of no use any more; what is begun later is begun by somebody who has come back."""
+        return (self.revoked_ms or self.requested_ms) + SETTLE_MS
 
     @property
     def is_done(self) -> bool:
@@ -139,13 +145,12 @@ class ForgetPlayers:
             forgetting = replace(forgetting, revoked_ms=revoked.revoked_ms)
             await self._forgettings.save(forgetting, due_ms=clock.now_ms() + LEASE_MS)
         await self._directory.remove(forgetting.player)
-        settled_ms = forgetting.revoked_ms + SETTLE_MS
-        is_last = clock.now_ms() >= settled_ms
+        is_last = clock.now_ms() >= forgetting.settled_ms
         forgetting = await self._parted(forgetting, is_last=is_last)
         if is_last and not forgetting.problem:
             forgetting = replace(forgetting, completed_ms=clock.now_ms())
             log.info("player_forgotten", matches=len(forgetting.resigned), pools=len(forgetting.pools))
-        await self._forgettings.save(forgetting, due_ms=max(settled_ms, clock.now_ms() + RETRY_MS))
+        await self._forgettings.save(forgetting, due_ms=max(forgetting.settled_ms, clock.now_ms() + RETRY_MS))
         return forgetting
 
     async def _parted(self, forgetting: Forgetting, *, is_last: bool) -> Forgetting:

@@ -63,10 +63,10 @@ class MemoryTables:
         asked = [table for table in newest_first if player in table.asked][:ASKED_LENGTH]
         return [table for table in newest_first if player in table.players or table in asked]
 
-    async def starting(self, player: str) -> Sequence[str]:
+    async def starting(self, player: str) -> Sequence[Table]:
         """Return the tables whose match is being created, with the player in it."""
         found = self._memory.tables.values()
-        return [table.id for table in found if table.state is TableState.STARTING and player in table.players]
+        return [table for table in found if table.state is TableState.STARTING and player in table.players]
 
     async def expired(self, *, limit: int) -> Sequence[str]:
         """Return open tables whose time is up; see `Tables.expired`."""

@@ -151,7 +151,7 @@ class Tables(Protocol):
         The newest first.
         """
 
-    async def starting(self, player: str) -> Sequence[str]:
+    async def starting(self, player: str) -> Sequence[Table]:
         """Return the tables whose match is being created, with the player in it."""
 
     async def expired(self, *, limit: int) -> Sequence[str]:

@@ -68,13 +68,13 @@ class RedisTables:
         bodies = await self._server.pipeline(*(("HGET", key("b", table.decode()), "body") for _, table in ids))
         return [table for table in map(table_of, bodies) if table and table.state is TableState.OPEN]
 
-    async def starting(self, player: str) -> Sequence[str]:
+    async def starting(self, player: str) -> Sequence[Table]:
         """Return the tables whose match is being created, with the player in it: those that have a lease."""
         leased = await self._server.command("ZRANGE", DUE, 0, -1)
         calls = [("HGET", key("b", name.decode()), "body") for name in leased]
         bodies = await self._server.pipeline(*calls) if calls else ()
         found = [table for table in map(table_of, bodies) if table]
-        return [each.id for each in found if each.state is TableState.STARTING and player in each.players]
+        return [each for each in found if each.state is TableState.STARTING and player in each.players]
 
     async def expired(self, *, limit: int) -> Sequence[str]:
         """Return open tables whose time is up; see `Tables.expired`."""

@@ -21,7 +21,7 @@ from promontory.runtime.identity import Caller
 from promontory.runtime.memory_players import MemoryDirectory
 from promontory.runtime.players import account_of
 from tests.support.halls import ANN, BOB, TRIO, WISH, Hall
-from tests.support.matchmaking import POOL, listed, made, proposal, ticket
+from tests.support.matchmaking import NOW_MS, POOL, listed, made, proposal, ticket
 from tests.support.waiting import eventually
 
 OPERATOR = Caller("service:operator", frozenset({"player:forget"}), service=True)
@@ -64,7 +64,8 @@ class World:
     """A hall with everything that belongs to forgetting, and a clock that can be put forward."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, opaque: bool) -> None:
-        self._ahead_ms, real = 0, clock.now_ms
+        real = clock.now_ms
+        self._ahead_ms = NOW_MS + 1000 - real()
         monkeypatch.setattr(clock, "now_ms", lambda: real() + self._ahead_ms)
         self.hall, self.peers, self.directory = Hall(), Peers(), MemoryDirectory()
         self.tickets, self.forgettings = MemoryTickets(self.hall.memory), MemoryForgettings()
@@ -235,6 +236,20 @@ async def test_a_table_whose_match_is_not_made_yet_is_waited_for(world: World) -
     world.wait()
     found = await world.forget()
     assert (found.is_done, len(found.resigned), await world.listed("ann")) == (True, 1, 0)
+
+
+async def test_who_has_come_back_while_it_is_stuck_is_left_alone(world: World) -> None:
+    """With subjects for player ids they have the same one; a match that cannot be resigned must not keep them out."""
+    await world.hall.store.record(listed(1, created_ms=clock.now_ms()))
+    world.peers.down = {"tc-000-1"}
+    await world.forget()
+    world.wait(times=2)
+    await world.tickets.create(ticket("ann", created_ms=clock.now_ms()), most_open=5)
+    table = await world.hall.lobby.create(ANN, TRIO)
+    await world.hall.store.record(listed(2, created_ms=clock.now_ms()))
+    found = await world.forget()
+    assert (found.problem, found.tickets, found.tables, found.resigned) == ("PEER_UNAVAILABLE", 0, 0, ())
+    assert (await world.hall.tables.find(table.id)).state is TableState.OPEN  # type: ignore[union-attr]
 
 
 class Dying(MemoryDirectory):

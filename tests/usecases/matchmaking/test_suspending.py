@@ -38,7 +38,7 @@ class World:
 async def test_a_suspended_player_waits_for_nothing_any_more() -> None:
     """[PlayersService.SuspendPlayer] Tickets are cancelled and tables left, once, and nobody else's."""
     world = World()
-    await world.tickets.create(ticket("ann"), most_open=5)
+    await world.tickets.create(ticket("ann", created_ms=now_ms()), most_open=5)
     await world.tickets.create(ticket("bob"), most_open=5)
     await world.hall.lobby.create(ANN, TRIO)
     assert await world.suspend() == Suspended(1, 1)
