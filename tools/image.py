@@ -1,0 +1,75 @@
+"""Build the image: for users from the public base image, with docker, podman or buildah, whichever there is.
+
+`build-with-stand-in` is for tests where there is no registry of images; see `tools/stand_ins.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from promontory import __version__
+from tools.stand_ins import BUILDAH, PYTHON, missing, run, stand_in
+
+ROOT = Path(__file__).parents[1]
+DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
+IMAGE = f"promontory:{__version__}"
+
+
+def build_with_stand_in() -> str:
+    """Build the image from the stand-in of its base, and return its name."""
+    stand_in(PYTHON)
+    isolation = ["--isolation", "chroot", "--pull-never", "--layers", "--format", "docker"]
+    run(*BUILDAH, "build", "--quiet", *isolation, *_described(), "--tag", IMAGE, ROOT)
+    return IMAGE
+
+
+def build() -> str:
+    """Build the image from the public base image with what is here, and return its name; raise `LookupError`."""
+    engine = next((name for name in ("docker", "podman", "buildah") if _works(name)), None)
+    if engine is None:
+        raise LookupError("found none of docker (with its daemon), podman and buildah, which images are built with")
+    form = [] if engine == "docker" else ["--format", "docker"]
+    subprocess.run([engine, "build", *form, *_described(), "--tag", IMAGE, str(ROOT)], check=True)
+    return IMAGE
+
+
+def _works(engine: str) -> bool:
+    if shutil.which(engine) is None:
+        return False
+    return subprocess.run([engine, "info"], capture_output=True, check=False).returncode == 0
+
+
+def _described() -> list[str]:
+    """Return the arguments of a build that say what is built, and from which commit."""
+    git = shutil.which("git")
+    found = [run(git, "-C", ROOT, "rev-parse", "HEAD")] if git and (ROOT / ".git").exists() else ["unknown"]
+    named = {"VERSION": __version__, "REVISION": found[0]}
+    arguments = [part for name, value in named.items() for part in ("--build-arg", f"{name}={value}")]
+    return [*arguments, "--file", str(DOCKERFILE)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Build, or tell what is missing for it; the exit code is 3 if something is."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("action", choices=("build", "build-with-stand-in", "needs"))
+    action = parser.parse_args(argv).action
+    if action != "build" and (packages := missing()):
+        sys.stderr.write(f"images cannot be made here without Debian's packages {', '.join(packages)}\n")
+        return 3
+    try:
+        if action != "needs":
+            made = build() if action == "build" else build_with_stand_in()
+            sys.stdout.write(f"built {made}\n")
+    except LookupError as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
