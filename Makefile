@@ -14,13 +14,14 @@ UV_VERSION = $(shell sed -n '/^name = "uv"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' 
 ARGS ?=
 JOBS ?= 2
 SLOW := contracts integration golden e2e
+SHARED := tests/contracts tests/integration/matchmaking -k "not memory and not archived and not s3"
 
 # What an outer environment says about other projects must not reach this one.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_PYTHON
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch test-fast drill lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check build clean distclean
+.PHONY: help setup demo up test bench-rules bench-watch test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +61,11 @@ test-fast: setup ## Run the tests that need no server and no package registry
 
 drill: setup ## Put the whole platform through minutes of faults under load; prints figures
 	$(BIN)/pytest -s $(or $(ARGS),tests/drills/drill_platform.py)
+
+ha-test: setup ## Try adapters and the platform with Sentinel and on a cluster, whose primaries die; five minutes
+	$(BIN)/pytest $(SHARED) --servers=sentinel
+	$(BIN)/pytest $(SHARED) --servers=cluster
+	$(BIN)/pytest -s $(or $(ARGS),tests/ha/ha_log.py tests/ha/ha_broker.py tests/ha/ha_failover.py)
 
 lint: setup ## Check style, types, import rules, protos, generated code and the lock
 	$(BIN)/ruff check

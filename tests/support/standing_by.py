@@ -9,9 +9,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from redis import Redis
+from redis.crc import key_slot
 
 from promontory.runtime import clock, tied
 from promontory.runtime.embedded import EmbeddedServer, find_binary
@@ -34,18 +36,39 @@ class Group(msgspec.Struct, frozen=True):
     servers: dict[int, EmbeddedServer]
     sentinels: tuple[int, ...] = ()
 
-    def primaries(self) -> Sequence[int]:
-        """Return the ports of the primaries that live and serve something."""
-        living = [port for port, server in self.servers.items() if server.is_running]
-        return [port for port in living if _role(port) == "master" and (self.sentinels or _slots(port))]
-
     def owner(self, key: str) -> int:
         """Return the port of the primary that holds `key`."""
         if self.sentinels:
-            return self.primaries()[0]
-        with _client(next(iter(self.servers))) as client:
-            slot = client.execute_command("CLUSTER", "KEYSLOT", key)
-        return next(port for port in self.primaries() if any(first <= slot <= last for first, last in _slots(port)))
+            return int(_ask(self.sentinels[0], "SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY)[1])
+        slot = key_slot(key.encode())
+        return next(row[2][1] for row in self._map() if row[0] <= slot <= row[1])
+
+    def owners(self) -> Sequence[int]:
+        """Return the ports of all primaries that hold something."""
+        return [self.owner("")] if self.sentinels else [row[2][1] for row in self._map()]
+
+    def replicas(self, port: int) -> Sequence[int]:
+        """Return the ports of the servers that follow the primary at `port`."""
+        facts = _section(port, "INFO", "replication")
+        lines = [facts[name] for name in ("slave0", "slave1") if name in facts]
+        return [int(line.partition("port=")[2].partition(",")[0]) for line in lines]
+
+    def hand_over(self, port: int) -> None:
+        """Have a replica take the place of the primary at `port` in an orderly way, which loses nothing."""
+        if self.sentinels:
+            _ask(self.sentinels[0], "SENTINEL", "FAILOVER", PRIMARY, "COORDINATED")
+        else:
+            _ask(self.replicas(port)[0], "CLUSTER", "FAILOVER")
+
+    def move_slot(self, key: str, *, to: int) -> None:
+        """Move the slot of `key` to another primary of the cluster at once, as Valkey 9 can."""
+        slot = key_slot(key.encode())
+        target = _ask(to, "CLUSTER", "MYID")
+        _ask(self.owner(key), "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", target)
+
+    def _map(self) -> Sequence[Any]:
+        living = next(port for port, server in self.servers.items() if server.is_running)
+        return _ask(living, "CLUSTER", "SLOTS")
 
     def kill(self, port: int) -> None:
         """End a server as a crash would."""
@@ -141,21 +164,17 @@ def _client(port: int) -> Redis:
     return Redis(port=port, protocol=2, socket_timeout=2, socket_connect_timeout=2)
 
 
-def _ask(port: int, *command: object) -> object:
+def _ask(port: int, *command: object) -> Any:
+    """Return what a server answers, as it stands."""
     with _client(port) as client:
+        client.response_callbacks.clear()
         return client.execute_command(*command)
 
 
 def _section(port: int, *command: str) -> dict[str, str]:
     """Return the lines `name:value` that a command answers with."""
-    with _client(port) as client:
-        client.response_callbacks.clear()
-        answer = client.execute_command(*command).decode()
+    answer = _ask(port, *command).decode()
     return dict(line.split(":", 1) for line in answer.splitlines() if ":" in line)
-
-
-def _role(port: int) -> str:
-    return _section(port, "INFO", "replication")["role"]
 
 
 def _replicas(port: int) -> int:
@@ -174,14 +193,6 @@ def _knows(port: int, count: int) -> bool:
 
 def _is_whole(port: int) -> bool:
     return _section(port, "CLUSTER", "INFO")["cluster_state"] == "ok"
-
-
-def _slots(port: int) -> Sequence[tuple[int, int]]:
-    """Return the ranges of slots that the node at `port` serves."""
-    with _client(port) as client:
-        client.response_callbacks.clear()
-        rows = client.execute_command("CLUSTER", "SLOTS")
-    return [(first, last) for first, last, owner, *_ in rows if owner[1] == port]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -15,7 +15,7 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from promontory.eventlog.redis_cluster import primaries
+from promontory.eventlog.redis_cluster import address_of, primaries
 
 PLACEHOLDER = "SHA8"
 
@@ -28,8 +28,9 @@ redis.register_function{function_name = 'present_SHA8', callback = function() re
 class LibraryMissing(Exception):
     """The server does not have a library of functions this process needs."""
 
-    def __init__(self, library: str) -> None:
-        super().__init__(f"the server lacks the function library {library}: run `promontory load-functions` against it")
+    def __init__(self, library: str, server: str = "") -> None:
+        who = f"the server {server}" if server else "the server"
+        super().__init__(f"{who} lacks the function library {library}: run `promontory load-functions` against it")
         self.library = library
 
 
@@ -99,7 +100,7 @@ async def verify_library(client: Redis, library: Library) -> None:
         except ResponseError as error:
             if not is_missing_function(error):
                 raise
-            raise LibraryMissing(library.title) from error
+            raise LibraryMissing(library.title, address_of(server)) from error
 
 
 def is_missing_function(error: ResponseError) -> bool:

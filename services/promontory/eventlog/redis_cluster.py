@@ -233,6 +233,12 @@ async def primaries(client: Redis) -> Sequence[Redis]:
     return await client.primaries() if isinstance(client, ClusterRedis) else [client]
 
 
+def address_of(server: Redis) -> str:
+    """Return `host:port` of a cluster's node; nothing for a server that is found in another way."""
+    options = server.connection_pool.connection_kwargs
+    return f"{options['host']}:{options['port']}" if "host" in options else ""
+
+
 def cluster_map(rows: Sequence[Any], told_by: Host) -> ClusterMap:
     """Return the map in the answer to `CLUSTER SLOTS`; a node without a name is the one that told."""
     owners: list[Host | None] = [None] * SLOTS

@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from promontory.eventlog.redis_cluster import ClusterRedis, Topology, primaries
+from promontory.eventlog.redis_cluster import ClusterRedis, Topology, address_of, primaries
 from promontory.eventlog.redis_sentinel import PrimaryPool, Sentinels
 from promontory.eventlog.server_groups import Host, Kind, ServerGroup, is_group, server_group
 
@@ -142,7 +142,7 @@ async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
     """
     try:
         servers = await primaries(client)
-        facts = {_name(server): await server.info("everything") for server in servers}
+        facts = {address_of(server): await server.info("everything") for server in servers}
     except (RedisConnectionError, RedisTimeoutError, OSError) as error:
         raise ServerUnreachable(error) from error
     problems = {name: tuple(_problems(each, require_aof=require_aof)) for name, each in facts.items()}
@@ -174,12 +174,6 @@ def worst(found: Sequence[Vitals]) -> Vitals:
     """Return how the nodes of a cluster are: as the fullest of them, and as well kept as the worst."""
     fullest = max(found, key=lambda each: (each.memory_bytes / (each.memory_limit_bytes or 2**63), each.memory_bytes))
     return msgspec.structs.replace(fullest, persists=all(each.persists for each in found))
-
-
-def _name(server: Redis) -> str:
-    """Return the address of a cluster's node; nothing for the one server there is."""
-    options = server.connection_pool.connection_kwargs
-    return f"{options['host']}:{options['port']}" if "host" in options else ""
 
 
 def _placed(name: str, problem: str) -> str:

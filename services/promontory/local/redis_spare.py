@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from redis.asyncio import Redis
-
 from promontory.eventlog.redis_server import connect
 
 MARK = "promontory:demonstration"
@@ -34,7 +32,8 @@ def spare_database(url: str) -> Iterator[None]:
 
 
 async def _take(url: str) -> None:
-    async with _client(url) as client:
+    async with connect(url) as connections:
+        client = connections.commands
         is_mine = await client.set(MARK, "1", nx=True)
         if is_mine and await client.dbsize() > 1:
             await client.delete(MARK)
@@ -44,9 +43,5 @@ async def _take(url: str) -> None:
 
 
 async def _empty(url: str) -> None:
-    async with _client(url) as client:
-        await client.flushdb()
-
-
-def _client(url: str) -> Redis:
-    return connect(url).commands
+    async with connect(url) as connections:
+        await connections.commands.flushdb()
