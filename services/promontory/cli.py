@@ -15,6 +15,7 @@ from typing import Any
 
 from promontory import __version__
 from promontory.client.starters import FIRST_GAME
+from promontory.local.admin_commands import add_admin
 from promontory.local.archive_commands import add_archive
 from promontory.local.arguments import (
     Parsers,
@@ -102,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
         add_ratings,
         add_lists,
         add_archive,
+        add_admin,
     ):
         add(commands)
     return top
@@ -286,6 +288,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
 def _token(commands: Parsers) -> None:
     token = command(commands, "token", _run_token, "Mint a player's token with the development key.")
     token.add_argument("--player", required=True, help="the player's id: 1 to 64 of a-z, 0-9, _, -, ., :")
+    token.add_argument("--admin", action="store_true", help="an admin's token instead, for `promontory admin`")
     token.add_argument("--hours", type=float, default=24, help="how long it is good (default: %(default)s)")
     data_option(token)
 
@@ -295,7 +298,8 @@ def _run_token(arguments: argparse.Namespace) -> int:
 
     ring = KeyRing(arguments.data_dir / "keys")
     ring.require()
-    print(ring.player_token(arguments.player, life=timedelta(hours=arguments.hours)))
+    mint = ring.admin_token if arguments.admin else ring.player_token
+    print(mint(arguments.player, life=timedelta(hours=arguments.hours)))
     return 0
 
 
@@ -306,6 +310,9 @@ def _serve(commands: Parsers) -> None:
     rules.add_argument("--game", required=True, help="the game's name, for example transcontinental")
     command(services, "matchmaking", _run_matchmaking, "Queue tickets, make matches, keep the lobby.")
     command(services, "scoring", _run_scoring, "Tally matches and keep the ratings.")
+    command(
+        services, "admin", _run_admin, "Let admins look into the platform and mend it; apart from what players call."
+    )
 
 
 def _run_rules(arguments: argparse.Namespace) -> int:
@@ -327,6 +334,13 @@ def _run_scoring(_: argparse.Namespace) -> int:
     from promontory.scoring.main import main as scoring_main
 
     return _serve_process("scoring", ScoringSettings, scoring_main)
+
+
+def _run_admin(_: argparse.Namespace) -> int:
+    from promontory.admin.main import main as admin_main
+    from promontory.runtime.settings import AdminSettings
+
+    return _serve_process("admin", AdminSettings, admin_main)
 
 
 def _relay(commands: Parsers) -> None:

@@ -33,11 +33,12 @@ class Access(msgspec.Struct, frozen=True):
 
         Raises `EndpointError` if nothing says where the platform is, or there is no token.
         """
-        endpoints = self.endpoints or self._local_endpoints()
+        endpoints = self.endpoints or self.local_endpoints()
         token = token or TokenFile(self.token_file or self.directory / TOKEN_FILE)
         return AsyncClient(endpoints, token=token, on_outage=self._on_outage)
 
-    def _local_endpoints(self) -> Mapping[str, str]:
+    def local_endpoints(self) -> Mapping[str, str]:
+        """Return the addresses that `promontory up` left. Raises `EndpointError` if there are none."""
         file = self.directory / ENDPOINTS_FILE
         if not file.exists():
             raise EndpointError(f"found no {file}: run `promontory up` first, or name the platform with --endpoints")

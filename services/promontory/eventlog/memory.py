@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+from promontory.eventlog.owing import Owing
 from promontory.eventlog.port import (
     START,
     Appended,
@@ -71,7 +72,7 @@ def _monotonic_ms() -> int:
 
 
 class MemoryEventLog:
-    """A `PrunableLog` that lives and dies with its process.
+    """A `PrunableLog` with its `Owings` that lives and dies with its process.
 
     `clock` gives the time in ms; without one, times count from an arbitrary start instead of the epoch.
     """
@@ -229,6 +230,16 @@ class MemoryEventLog:
         """Return the names of all obligations of `bucket`, the earliest due first."""
         due = self._buckets[bucket].due
         return sorted(due, key=due.__getitem__)
+
+    async def owings(self, bucket: str) -> Sequence[Owing]:
+        """Return the obligations of `bucket`, the earliest due first; see `Owings.owings`."""
+        record = self._buckets[bucket]
+        return [Owing(name, record.due[name], record.attempts[name]) for name in await self.owed(bucket)]
+
+    async def renew(self, bucket: str, name: str) -> None:
+        """Have the obligation `name` due now and its attempts forgotten; see `Owings.renew`."""
+        self._buckets[bucket].attempts.pop(name, None)
+        await self.postpone(bucket, name, delay_ms=0)
 
     async def closed_streams(self) -> AsyncIterator[str]:
         """Yield every closed stream whose commits are in the log; see `PrunableLog.closed_streams`."""

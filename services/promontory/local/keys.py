@@ -58,11 +58,20 @@ class KeyRing:
 
         Raises `ValueError` for what no service would take: a name that is no player's id, or no life.
         """
+        self._check(player, life)
+        return identity.load_key(self.player_key_file).mint(player, identity.PLAYER_SCOPES, life=life)
+
+    def admin_token(self, name: str, *, life: timedelta = DEVELOPMENT_LIFE) -> str:
+        """Return a token with which `name` is an admin, and no player. Raises what `player_token` does."""
+        self._check(name, life)
+        key, scopes = identity.load_key(self.player_key_file), identity.ADMIN_SCOPES
+        return key.mint(name, scopes, life=life, audience=identity.ADMIN_AUDIENCE)
+
+    def _check(self, player: str, life: timedelta) -> None:
         if not PLAYER_ID.fits(player) or player.startswith(identity.SERVICE_PREFIX):
             raise ValueError(f"{player!r} is no player's id: it must be {PLAYER_ID.words}, and not begin with service:")
         if life <= timedelta(0):
             raise ValueError(f"a token must be good for some time, not for {life}")
-        return identity.load_key(self.player_key_file).mint(player, identity.PLAYER_SCOPES, life=life)
 
     def service(self, name: str, scopes: frozenset[str]) -> identity.ServiceIdentity:
         """Return the identity of the service `name` with `scopes`."""

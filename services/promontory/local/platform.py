@@ -62,7 +62,12 @@ class Platform:
     def endpoints(self) -> dict[str, str]:
         """The services' addresses, as the SDK takes them."""
         found = {name: self.ready[name].grpc for name in ("matchmaking", "scoring", *GAME_NAMES)}
-        return {**found, "lobby": found["matchmaking"], "players": found["matchmaking"]}
+        return {
+            **found,
+            "lobby": found["matchmaking"],
+            "players": found["matchmaking"],
+            "admin": self.ready["admin"].grpc,
+        }
 
     @property
     def redis_url(self) -> str:
@@ -85,7 +90,8 @@ class Platform:
         self._await("matchmaking")
         for name in self.worker_names:
             self.spawn(name)
-        self._await("relay", *self.worker_names)
+        self.spawn("admin")
+        self._await("relay", *self.worker_names, "admin")
 
     @property
     def worker_names(self) -> tuple[str, ...]:
@@ -126,7 +132,7 @@ class Platform:
 
     def stop(self) -> None:
         """Drain and stop every process, those that hand out work first, and the embedded server last."""
-        for kinds in (("matchmaking", "relay"), ("worker",), ("scoring", *GAME_NAMES)):
+        for kinds in (("admin", "matchmaking", "relay"), ("worker",), ("scoring", *GAME_NAMES)):
             children = [child for name, child in self.processes.items() if _kind(name) in kinds]
             for child in children:
                 child.terminate()
@@ -175,7 +181,7 @@ class Platform:
     @property
     def _numbers(self) -> dict[str, int]:
         """What is added to the first port for each process: 7401 is matchmaking, 7411 the first game's rules."""
-        groups = {1: ("matchmaking", "scoring", "relay"), 11: GAME_NAMES, 21: self.worker_names}
+        groups = {1: ("matchmaking", "scoring", "relay", "admin"), 11: GAME_NAMES, 21: self.worker_names}
         return {name: first + i for first, names in groups.items() for i, name in enumerate(names)}
 
 

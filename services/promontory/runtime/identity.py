@@ -25,6 +25,8 @@ from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID, Form
 
 AUDIENCE = "promontory"
+ADMIN_AUDIENCE = "promontory-admin"
+"""Whom admins' tokens are for: what players call takes none of them, and the admin service no others."""
 PLAYERS = "promontory"
 SERVICES = "promontory-services"
 SERVICE_PREFIX = "service:"
@@ -36,11 +38,12 @@ _caller: ContextVar[Caller] = ContextVar("caller")
 
 
 class Scope(StrEnum):
-    """What a token may be used for: the first three are players', the others only services'."""
+    """What a token may be used for: the first three are players', one is admins', the others only services'."""
 
     JOIN_POOL = "pool:join"
     PLAY = "match:play"
     READ_HISTORY = "history:read"
+    ADMIN = "admin"
     CREATE_MATCH = "match:create"
     PLAY_AUTOMATICALLY = "match:automatic"
     TALLY_MATCH = "match:tally"
@@ -54,7 +57,8 @@ class Scope(StrEnum):
 
 
 PLAYER_SCOPES = frozenset[str]({Scope.JOIN_POOL, Scope.PLAY, Scope.READ_HISTORY})
-SERVICE_SCOPES = frozenset[str](Scope) - PLAYER_SCOPES
+ADMIN_SCOPES = frozenset[str]({Scope.ADMIN})
+SERVICE_SCOPES = frozenset[str](Scope) - PLAYER_SCOPES - ADMIN_SCOPES
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -92,14 +96,14 @@ class SigningKey(msgspec.Struct, frozen=True):
     issuer: str
     private: Any
 
-    def mint(self, subject: str, scopes: frozenset[str], *, life: timedelta) -> str:
-        """Return a signed token for `subject` with `scopes`, good for `life` from now."""
+    def mint(self, subject: str, scopes: frozenset[str], *, life: timedelta, audience: str = AUDIENCE) -> str:
+        """Return a signed token for `subject` with `scopes`, good for `life` from now with `audience`."""
         now = clock.now()
         claims = {
             "sub": subject,
             "scope": " ".join(sorted(scopes)),
             "iss": self.issuer,
-            "aud": AUDIENCE,
+            "aud": audience,
             "iat": now,
             "nbf": now - timedelta(seconds=5),
             "exp": now + life,
@@ -171,10 +175,11 @@ class Bearer(msgspec.Struct, frozen=True):
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """What tokens are accepted: those whose subject has the form, until they are too old, whatever they say."""
+    """What tokens are accepted: for `audience`, with such a subject, until they are too old, whatever they say."""
 
     subject: Form = PLAYER_ID
     max_age_seconds: float = 30 * 86_400
+    audience: str = AUDIENCE
 
 
 class Verifier:
@@ -201,7 +206,7 @@ class Verifier:
                 token,
                 key=key.key,
                 algorithms=[key.algorithm_name],
-                audience=AUDIENCE,
+                audience=self._accepted.audience,
                 issuer=issuer,
                 options={"require": ["sub", "iss", "aud", "exp", "iat", "nbf"]},
                 leeway=5,

@@ -56,13 +56,15 @@ class Service:
     """What a process serves: the servicer of each gRPC service, what runs beside them, and what ends the open streams.
 
     `beside` runs until cancelled, which is after the last call; `drain` is called before it. `players` tells who the
-    callers are, by default as the directory in the event log's server says.
+    callers are, by default as the directory in the event log's server says; `accepted` which tokens are theirs, by
+    default all of players and services.
     """
 
     servicers: Sequence[tuple[ServiceDescriptor, object]]
     beside: Sequence[Coroutine[Any, Any, None]] = ()
     drain: Sequence[Hook] = ()
     players: Players | None = None
+    accepted: Accepted | None = None
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -115,8 +117,8 @@ def _prepare(
     """Return a server that is bound but not started, what it serves beside `service`, and its address."""
     server = grpc.aio.server(options=options(settings))
     subject = SUBJECT if settings.player_ids == OPAQUE else PLAYER_ID
-    accepted = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
-    verifier = Verifier(settings.player_keys_file, settings.service_keys_file, accepted)
+    usual = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
+    verifier = Verifier(settings.player_keys_file, settings.service_keys_file, service.accepted or usual)
     gate = Gate(verifier, _limits(settings), players)
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
     names = [descriptor.full_name for descriptor, _ in service.servicers]

@@ -117,6 +117,15 @@ class RelaySettings(ProcessSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdminSettings(ServerSettings):
+    """What the admin service reads."""
+
+    rules_targets: str = ""
+    matchmaking_target: str = "127.0.0.1:7401"
+    max_attempts: Count = 5
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerSettings(ProcessSettings):
     """What a Celery worker reads."""
 
@@ -130,7 +139,10 @@ class WorkerSettings(ProcessSettings):
     task_seconds: Seconds = 20
 
 
-ALL = (ProcessSettings, RulesSettings, MatchmakingSettings, ScoringSettings, RelaySettings, WorkerSettings)
+ALL = (
+    *(ProcessSettings, RulesSettings, MatchmakingSettings, ScoringSettings),
+    *(AdminSettings, RelaySettings, WorkerSettings),
+)
 
 Settings = TypeVar("Settings", bound=ProcessSettings)
 

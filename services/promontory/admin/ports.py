@@ -1,0 +1,27 @@
+"""What the admin service needs from the platform's other services."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from promontory.api.match.v1 import match_pb2
+
+
+class Rules(Protocol):
+    """The rules services of all games. All methods may raise the refusal `PEER_UNAVAILABLE`."""
+
+    async def look(self, match_id: str) -> match_pb2.Match:
+        """Return how a match stands, as spectators may see it, or raise what its service refuses that with."""
+
+    async def cancel(self, match_id: str, note: str, *, request_id: str) -> None:
+        """Cancel a match, once for each request id, or raise what its service refuses that with."""
+
+
+class Players(Protocol):
+    """The service of players. All methods may raise the refusal `PEER_UNAVAILABLE`."""
+
+    async def suspend(self, player_id: str, until_ms: int) -> None:
+        """Keep a player out until a time, in ms since the epoch."""
+
+    async def restore(self, player_id: str) -> None:
+        """Let a player in again."""

@@ -1,0 +1,140 @@
+"""Doing what admins want done: recorded before, done once, and recorded after."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from promontory.admin.domain import Why, chosen, target_of
+from promontory.admin.obligations import Obligations
+from promontory.admin.ports import Players, Rules
+from promontory.admin.record import Record
+from promontory.api.admin.v1 import acts_pb2 as pb
+from promontory.codec.times import timestamp
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.forms import LOGGED_MATCH_ID, PLAYER_ID, REQUEST_ID
+from promontory.runtime.identity import Caller, Scope
+from promontory.runtime.pages import page_size, page_start, page_token
+
+log = structlog.get_logger()
+
+Deed = Callable[[pb.Act, bool], Awaitable[None]]
+"""Does what an act says; told whether it is done for the first time, as far as anybody knows."""
+
+MAX_REASON_CHARACTERS = 500
+MAX_NOTE_CHARACTERS = 300
+DEFAULT_PAGE, MAX_PAGE = 100, 500
+_KINDS = {kind.value.name: kind for kind in Kind}
+_FINAL = {Kind.MALFORMED, Kind.NOT_FOUND, Kind.FORBIDDEN_NOW, Kind.EXISTS}
+"""What no repetition changes. After any other failure nobody knows what was done, until it is repeated."""
+
+
+def require_admin(caller: Caller) -> None:
+    """Raise the refusal `SCOPE_MISSING` unless `caller` is an admin; services are none, so that acts have a doer."""
+    if caller.service:
+        text = "services are no admins"
+        raise Refusal(Kind.NOT_ALLOWED, "SCOPE_MISSING", text, metadata={"scope": Scope.ADMIN})
+    caller.require(Scope.ADMIN)
+
+
+class Acts:
+    """The use cases that change something, and the list of what was changed."""
+
+    def __init__(self, record: Record, *, rules: Rules, players: Players, obligations: Obligations) -> None:
+        self._record, self._rules, self._players, self._obligations = record, rules, players, obligations
+        self._deeds: dict[str, Deed] = {
+            "match_cancellation": self._cancel,
+            "player_suspension": self._suspend,
+            "player_restoration": self._restore,
+            "obligation_release": self._release,
+            "obligation_drop": self._drop,
+        }
+
+    async def do(self, caller: Caller, deed: pb.Deed, why: Why) -> pb.Act:
+        """Do `deed`, once for each request id of an admin, and return what is recorded of it.
+
+        Raises what refuses it, also when it is repeated, and `PEER_UNAVAILABLE` or `EventLogUnavailable` if nobody
+        knows what came of it: the act stays begun until it is repeated.
+        """
+        require_admin(caller)
+        _check(deed, why)
+        act, is_first = await self._record.begin(
+            pb.ActBegun(
+                admin_id=caller.subject,
+                deed=deed,
+                reason=why.reason,
+                request_id=why.request_id,
+                begin_time=timestamp(clock.now_ms()),
+            )
+        )
+        if act.state == pb.ACT_STATE_DONE:
+            return act
+        if act.state == pb.ACT_STATE_REFUSED:
+            raise Refusal(_KINDS.get(act.refusal_code, Kind.FORBIDDEN_NOW), act.refusal, act.refusal_message)
+        return await self._done(act, is_first)
+
+    async def _done(self, act: pb.Act, is_first: bool) -> pb.Act:
+        kind = str(act.deed.WhichOneof("kind"))
+        try:
+            await self._deeds[kind](act, is_first)
+        except Refusal as refusal:
+            log.warning("act_refused", act=act.number, kind=kind, reason=refusal.reason)
+            if refusal.kind in _FINAL:
+                await self._end(act, pb.ACT_STATE_REFUSED, refusal)
+            raise
+        log.info("act_done", act=act.number, kind=kind, admin=act.admin_id, target=target_of(act.deed))
+        return await self._end(act, pb.ACT_STATE_DONE)
+
+    async def _end(self, act: pb.Act, state: pb.ActState.ValueType, refusal: Refusal | None = None) -> pb.Act:
+        ended = pb.ActEnded(number=act.number, state=state, end_time=timestamp(clock.now_ms()))
+        if refusal is not None:
+            ended.refusal_code, ended.refusal = refusal.kind.value.name, refusal.reason
+            ended.refusal_message = refusal.message
+        return await self._record.end(ended)
+
+    async def _cancel(self, act: pb.Act, _: bool) -> None:
+        deed = act.deed.match_cancellation
+        await self._rules.cancel(deed.match_id, deed.note, request_id=f"act-{act.number}")
+
+    async def _suspend(self, act: pb.Act, _: bool) -> None:
+        deed = act.deed.player_suspension
+        await self._players.suspend(deed.player_id, deed.until_time.ToMilliseconds())
+
+    async def _restore(self, act: pb.Act, _: bool) -> None:
+        await self._players.restore(act.deed.player_restoration.player_id)
+
+    async def _release(self, act: pb.Act, is_first: bool) -> None:
+        await self._obligations.release(act.deed.obligation_release.name, again=not is_first)
+
+    async def _drop(self, act: pb.Act, is_first: bool) -> None:
+        await self._obligations.drop(act.deed.obligation_drop.name, again=not is_first)
+
+    async def listed(
+        self, caller: Caller, *, admin_id: str, target: str, size: int, token: str
+    ) -> tuple[Sequence[pb.Act], str]:
+        """Return a page of acts, the newest first, and the token of the next."""
+        require_admin(caller)
+        size, listing = page_size(size, usual=DEFAULT_PAGE, most=MAX_PAGE), f"acts {admin_id} {target}"
+        acts = chosen((await self._record.acts()).values(), admin_id=admin_id, target=target)
+        (before,) = page_start(listing, token) if token else (1 << 62,)
+        older = [act for act in reversed(acts) if act.number < before]
+        page = older[:size]
+        return page, page_token(listing, page[-1].number) if len(older) > size else ""
+
+
+def _check(deed: pb.Deed, why: Why) -> None:
+    """Raise the refusal `BAD_REQUEST` of what nobody needs to record."""
+    REQUEST_ID.checked(why.request_id, "request_id")
+    if not why.reason.strip() or len(why.reason) > MAX_REASON_CHARACTERS:
+        raise malformed("reason", f"must be 1 to {MAX_REASON_CHARACTERS} characters: it is recorded")
+    match deed.WhichOneof("kind"):
+        case "match_cancellation":
+            LOGGED_MATCH_ID.checked(deed.match_cancellation.match_id, "match_id")
+            if len(deed.match_cancellation.note) > MAX_NOTE_CHARACTERS:
+                raise malformed("note", f"must have at most {MAX_NOTE_CHARACTERS} characters")
+        case "player_suspension":
+            PLAYER_ID.checked(deed.player_suspension.player_id, "player_id")
+        case "player_restoration":
+            PLAYER_ID.checked(deed.player_restoration.player_id, "player_id")

@@ -1,0 +1,87 @@
+"""What admins look at, as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from promontory.client.admin import Act, CommitSummary, Inspection, Obligation, OpenMatch
+from promontory.client.match_text import outcome_text, waiting_text
+from promontory.games.text import listed, table, words
+
+
+def inspection_text(match_id: str, found: Inspection) -> str:
+    """Return how a match stands, what is owed to it, and its last commits."""
+    lines = [f"{match_id}: {found.log_state}, version {found.version}, head {found.head}"]
+    if found.problem:
+        lines.append(f"PROBLEM: {found.problem}")
+    if found.match is not None:
+        match = found.match
+        rated = "rated" if match.rated else "not rated"
+        lines.append(f"{match.rules_version}, {match.pool or 'private'}, {rated}")
+        lines.append(listed("seats", (f"{each.seat} {each.player_id}" for each in match.seats)))
+        lines.append(waiting_text(match.seats_to_act) if match.outcome is None else outcome_text(match.outcome))
+    lines += ["", "owed:", *_obligations(found.obligations)] if found.obligations else ["", "nothing is owed"]
+    return "\n".join([*lines, "", *_commits(found.commits)])
+
+
+def _commits(commits: Sequence[CommitSummary]) -> list[str]:
+    if not commits:
+        return []
+    rows = [
+        (str(each.version), _time(each.record_time), _seat(each), each.command_id, ", ".join(each.events))
+        for each in commits
+    ]
+    return table("><<<<", [("version", "recorded", "by", "command id", "events"), *rows])
+
+
+def _seat(commit: CommitSummary) -> str:
+    return "platform" if commit.seat is None else f"seat {commit.seat}"
+
+
+def obligations_text(found: Sequence[Obligation]) -> str:
+    """Return obligations as a table."""
+    return "\n".join(_obligations(found)) if found else "nothing is owed"
+
+
+def _obligations(found: Sequence[Obligation]) -> list[str]:
+    rows = [(each.name, _time(each.due_time), str(each.attempts), "PARKED" if each.parked else "") for each in found]
+    return table("<<><", [("obligation", "due", "attempts", ""), *rows])
+
+
+def open_matches_text(found: Sequence[OpenMatch]) -> str:
+    """Return open matches as a table."""
+    if not found:
+        return "no match is open"
+    rows = [
+        (each.match_id, each.rules_version, each.data_hash[:12], each.pool or "private", ", ".join(each.players))
+        for each in found
+    ]
+    return "\n".join(table("<<<<<", [("match", "rules", "data", "pool", "players"), *rows]))
+
+
+def acts_text(found: Sequence[Act]) -> str:
+    """Return acts as a table."""
+    if not found:
+        return "no admin has done anything"
+    rows = [
+        (
+            str(each.number),
+            _time(each.begin_time),
+            each.admin_id,
+            words(each.kind),
+            each.target,
+            _end(each),
+            each.reason,
+        )
+        for each in found
+    ]
+    return "\n".join(table("><<<<<<", [("act", "begun", "admin", "what", "on", "came of it", "why"), *rows]))
+
+
+def _end(act: Act) -> str:
+    return f"{act.state}: {act.refusal}" if act.refusal else act.state
+
+
+def _time(time: datetime) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S")
