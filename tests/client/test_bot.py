@@ -27,8 +27,9 @@ from promontory.client.bot_events import (
 )
 from promontory.client.bot_file import BotError, load_bot
 from promontory.client.errors import FailedPrecondition
-from promontory.client.matches import CloseReason, Update
+from promontory.client.matches import Update
 from promontory.client.seats import Seat
+from promontory.codec.outcomes import CloseReason
 from tests.client.hall import Hall, open_hall
 from tests.client.services import POOL
 from tests.support.serving import Keys

@@ -19,7 +19,7 @@ from promontory.client.bot_events import (
     QueueEntered,
     RatingSpan,
 )
-from promontory.client.matches import CloseReason
+from promontory.codec.outcomes import CloseReason
 
 POOL = "transcontinental.ranked"
 REFUSED = CommandRefused(

@@ -12,8 +12,8 @@ import pytest
 
 from promontory import Client, FailedPrecondition, Update, VersionConflict, game
 from promontory.bots.pacific import play_at_random
-from promontory.client.matches import CloseReason
 from promontory.client.seats import Seat, Spectator
+from promontory.codec.outcomes import CloseReason
 from promontory.games.pacific.commands import Choose, PutOut, Resign
 from promontory.games.pacific.events import CardPutOut, CardsRevealed
 from promontory.games.pacific.legal import LegalCommands

@@ -14,7 +14,7 @@ from promontory.bots.pacific import play_at_random
 from promontory.client.bot import BotPlan, run_bot
 from promontory.client.bot_events import BotEvent, BotResult, CommandRefused, MatchLeft
 from promontory.client.bot_file import BotError
-from promontory.client.matches import CloseReason
+from promontory.codec.outcomes import CloseReason
 from promontory.games.kernel import Rejected
 from tests.client.hall import Hall, open_hall, play
 from tests.client.services import PoolKind

@@ -9,7 +9,7 @@ import pytest
 
 from promontory import AsyncClient, Internal, Update, game
 from promontory.bots.registry import policy
-from promontory.client.matches import CloseReason
+from promontory.codec.outcomes import CloseReason
 from promontory.games.transcontinental.commands import DrawCard, EndWork, PlayMeld
 from promontory.games.transcontinental.events import CardDrawn, TurnStarted
 from promontory.games.transcontinental.vocabulary import Source

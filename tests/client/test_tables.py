@@ -9,8 +9,9 @@ import pytest
 import promontory
 from promontory import AsyncClient, ClockKind, TableOptions, TimeControl
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
-from promontory.client.matches import CloseReason, MatchState
+from promontory.client.matches import MatchState
 from promontory.client.tables import Readiness, TableCloseReason, TableState
+from promontory.codec.outcomes import CloseReason
 from tests.client.conftest import World
 from tests.client.referee import Referee
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promontory.client.matches import CloseReason
+from promontory.codec.outcomes import CloseReason
 from promontory.local.platform import Platform
 from promontory.local.up import write_connection
 from promontory.rules.audit import audit, shipped_rulesets

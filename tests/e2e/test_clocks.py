@@ -12,9 +12,9 @@ import pytest
 
 from promontory import ClockKind, TableOptions, TimeControl
 from promontory.bots.registry import policy
-from promontory.client.matches import CloseReason
 from promontory.client.seats import Seat, overtaken
 from promontory.codec.conduct import LeaveCause, MatchEvent, SeatLeft, TurnTimedOut
+from promontory.codec.outcomes import CloseReason
 from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.rules.audit import audit, shipped_rulesets
 from tests.support import havoc

@@ -16,10 +16,11 @@ from redis.asyncio import Redis
 
 from promontory import AsyncClient, Ending, FailedPrecondition, TableOptions
 from promontory.bots.registry import policy
-from promontory.client.matches import CloseReason, MatchOutcome
+from promontory.client.matches import MatchOutcome
 from promontory.client.places import DATA_DIRECTORY
 from promontory.client.seats import Seat
 from promontory.codec.conduct import EndingOffered, LeaveCause, MatchEvent, SeatLeft
+from promontory.codec.outcomes import CloseReason
 from promontory.eventlog.port import bucket_of
 from promontory.games.registry import AnyGame
 from promontory.local.platform import Platform

@@ -16,8 +16,9 @@ from redis.asyncio import Redis
 
 from promontory import AsyncClient, ClockKind, TableOptions, TimeControl
 from promontory.client.lists import MatchEntry
-from promontory.client.matches import CloseReason, MatchState
+from promontory.client.matches import MatchState
 from promontory.client.tables import Readiness
+from promontory.codec.outcomes import CloseReason
 from promontory.local.platform import Platform
 from promontory.local.up import write_connection
 from tests.e2e.test_bot_command import promontory

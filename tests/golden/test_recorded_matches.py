@@ -15,6 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from promontory.api.match.v1.events_pb2 import MatchEvent
 from promontory.codec.mapping import kinds_of
+from promontory.codec.outcomes import CloseReason, Result
 from promontory.codec.registry import codec
 from promontory.eventlog.audit_file import CommitLine
 from promontory.eventlog.port import Commit
@@ -24,7 +25,6 @@ from promontory.games.railroad_dice_2.vocabulary import EndReason, EndTrigger, R
 from promontory.games.registry import GAMES, AnyGame, entry
 from promontory.rules import records
 from promontory.rules.audit import audit_file
-from promontory.rules.domain import CloseReason, Result
 from tests.golden import record
 from tests.golden.record import Key
 

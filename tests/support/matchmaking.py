@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from promontory.codec.outcomes import CloseReason
 from promontory.codec.terms import Terms
 from promontory.matchmaking.domain import Entrant, HouseBot, Made, Place, Pool, Proposal, Ticket, Window
 from promontory.matchmaking.listing import Ended, Listed
@@ -90,7 +91,7 @@ def listed(number: int = 0, *players: str, ended_ms: int | None = None, **given:
         "rated": True,
     }
     if ended_ms is not None:
-        usual["ended"] = Ended("played_out", NOW_MS + ended_ms, (1, 2), (100, 40))
+        usual["ended"] = Ended(CloseReason.PLAYED_OUT, NOW_MS + ended_ms, (1, 2), (100, 40))
     return Listed(**(usual | given))
 
 

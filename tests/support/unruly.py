@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from promontory.bots.port import Policy
 from promontory.bots.registry import policy
 from promontory.codec.conduct import Ending
+from promontory.codec.outcomes import CloseReason
 from promontory.codec.terms import ClockKind, TimeControl
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.obligations import bot_turn_name, clock_name, list_name, tally_name
@@ -26,7 +27,7 @@ from promontory.rules import arbiter
 from promontory.rules.arbitration import Enforced, Wish
 from promontory.rules.clocks import Clock, next_end_ms
 from promontory.rules.conduct import Enforce
-from promontory.rules.domain import CloseReason, Match, Moment, SeatKind, SeatSetup, Setup, Step
+from promontory.rules.domain import Match, Moment, SeatKind, SeatSetup, Setup, Step
 from promontory.rules.draws import SealedDraws
 from promontory.rules.gallery import visible_version
 from promontory.rules.ledger import Ledger

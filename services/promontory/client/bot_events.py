@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from promontory.client.matches import CloseReason
 from promontory.client.wording import refusal
+from promontory.codec.outcomes import CloseReason
 from promontory.games.text import counted, words
 
 

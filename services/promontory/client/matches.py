@@ -15,6 +15,7 @@ from promontory.client.errors import understanding
 from promontory.codec import conduct
 from promontory.codec.conduct import LEAVE_CAUSE_NUMBERS, EndingOffer, LeaveCause, MatchEvent
 from promontory.codec.mapping import StructMapping
+from promontory.codec.outcomes import CloseReason
 from promontory.codec.port import Undecodable
 from promontory.codec.times import span_of, time_of
 
@@ -33,22 +34,6 @@ class MatchState(StrEnum):
 
     OPEN = "open"
     CLOSED = "closed"
-
-
-class CloseReason(StrEnum):
-    """Why a match was closed.
-
-    The rules of the game ended it; or all seats but one left, the last of them like that; or a player called it off
-    before any had moved; or the players agreed on a draw, or to cancel it.
-    """
-
-    PLAYED_OUT = "played_out"
-    RESIGNED = "resigned"
-    TIMED_OUT = "timed_out"
-    ABANDONED = "abandoned"
-    ABORTED = "aborted"
-    DRAWN = "drawn"
-    CANCELLED = "cancelled"
 
 
 class MatchSeat(msgspec.Struct, frozen=True):

@@ -224,7 +224,7 @@ def _match(match: Listed, player: str) -> MatchRecord:
 def _result(match: Listed, seat: int) -> ResultRecord | None:
     if match.ended is None:
         return None
-    reason, closed = match.ended.reason, _time(match.ended.closed_ms)
+    reason, closed = match.ended.reason.value, _time(match.ended.closed_ms)
     if seat >= len(match.ended.places):
         return ResultRecord(reason, closed)
     return ResultRecord(reason, closed, place=match.ended.places[seat], score=match.ended.scores[seat])

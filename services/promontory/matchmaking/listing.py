@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from promontory.codec.outcomes import CloseReason
 from promontory.games import registry
 from promontory.matchmaking.domain import PRIVATE, Made, Proposal
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a match ended: a close reason of the API, in small letters, when (ms since the epoch), places and scores."""
+    """How a match ended: why, when (ms since the epoch), places and scores in the order of seats."""
 
-    reason: str
+    reason: CloseReason
     closed_ms: int
     places: tuple[int, ...] = ()
     scores: tuple[int, ...] = ()

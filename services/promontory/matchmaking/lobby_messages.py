@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as pb
 from promontory.api.match.v1 import match_pb2
+from promontory.codec.outcomes import Result, outcome_message
 from promontory.codec.port import Undecodable
 from promontory.codec.terms import Terms, term_fields, terms_of
 from promontory.codec.times import timestamp
@@ -155,10 +156,4 @@ def _entry(match: Listed, player: str) -> pb.MatchEntry:
 
 
 def _outcome(ended: Ended) -> match_pb2.Outcome:
-    placements = [
-        match_pb2.Placement(seat=seat, place=place, score=score)
-        for seat, (place, score) in enumerate(zip(ended.places, ended.scores, strict=True))
-    ]
-    return match_pb2.Outcome(
-        reason=match_pb2.CloseReason.Value(f"CLOSE_REASON_{ended.reason.upper()}"), placements=placements
-    )
+    return outcome_message(Result(ended.reason, ended.places, ended.scores))

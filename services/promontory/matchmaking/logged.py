@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 from msgspec.structs import replace
 
 from promontory.api.match.v1.events_pb2 import MatchClosed, MatchCreated
+from promontory.codec.port import Undecodable
 from promontory.eventlog.notes import recorded_at_ms
 from promontory.eventlog.port import Commit, LogCorrupt
 from promontory.matchmaking.listing import Listed
@@ -26,7 +27,7 @@ def match_in(match_id: str, commits: Sequence[Commit]) -> Listed | None:
         return None
     try:
         return _match_in(match_id, commits)
-    except DecodeError as error:
+    except (DecodeError, Undecodable) as error:
         raise LogCorrupt(match_id, commits[-1].version, f"no log of a match: {error}") from error
 
 

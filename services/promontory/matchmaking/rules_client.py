@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from promontory.api.match.v1 import match_pb2
 from promontory.client.stubs import Stub
+from promontory.codec.outcomes import result_of
 from promontory.codec.registry import codec
 from promontory.codec.terms import term_fields, terms_of
 from promontory.games.registry import UnknownGameError, entry_of_match
@@ -108,14 +109,9 @@ def played(match: match_pb2.Match) -> Played:
 
 
 def ended(outcome: match_pb2.Outcome, closed_ms: int) -> Ended:
-    """Return how a match ended that was closed at `closed_ms`."""
-    placements = sorted(outcome.placements, key=lambda placement: placement.seat)
-    return Ended(
-        reason=match_pb2.CloseReason.Name(outcome.reason).removeprefix("CLOSE_REASON_").lower(),
-        closed_ms=closed_ms,
-        places=tuple(placement.place for placement in placements),
-        scores=tuple(placement.score for placement in placements),
-    )
+    """Return how a match ended that was closed at `closed_ms`. Raises `Undecodable`."""
+    result = result_of(outcome)
+    return Ended(result.reason, closed_ms, result.places, result.scores)
 
 
 def _setup(proposal: Proposal) -> match_pb2.MatchSetup:

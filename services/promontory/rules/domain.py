@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from promontory.codec.conduct import Ending, EndingDeclined, EndingOffered, MatchEvent, SeatLeft
+from promontory.codec.outcomes import CloseReason, Result
 from promontory.codec.terms import Terms, TimeControl
 from promontory.eventlog.obligations import archive_name, bot_turn_name, clock_name, list_name, tally_name
 from promontory.eventlog.port import Position
@@ -93,26 +94,6 @@ class Origin(msgspec.Struct, frozen=True):
     match_id: str
     version: int
     head: bytes
-
-
-class CloseReason(StrEnum):
-    """Why a match was closed."""
-
-    PLAYED_OUT = "played_out"
-    RESIGNED = "resigned"
-    TIMED_OUT = "timed_out"
-    ABANDONED = "abandoned"
-    ABORTED = "aborted"
-    DRAWN = "drawn"
-    CANCELLED = "cancelled"
-
-
-class Result(msgspec.Struct, frozen=True):
-    """How a match was closed; places from 1 and scores in the order of seats, none if it has no result."""
-
-    reason: CloseReason
-    places: tuple[int, ...] = ()
-    scores: tuple[int, ...] = ()
 
 
 class Match(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 from promontory.api.match.v1 import match_pb2, stream_pb2
 from promontory.codec import conduct
+from promontory.codec.outcomes import outcome_message
 from promontory.codec.terms import term_fields
 from promontory.codec.times import duration, timestamp
 from promontory.games.fairness import SCHEME
@@ -17,7 +18,6 @@ from promontory.rules.gallery import is_late
 from promontory.rules.records import (
     KIND_NUMBERS,
     origin_message,
-    outcome_message,
 )
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset

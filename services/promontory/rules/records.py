@@ -11,12 +11,13 @@ from google.protobuf.message import Message
 
 from promontory.api.match.v1 import events_pb2, match_pb2
 from promontory.codec import conduct
+from promontory.codec.outcomes import Result, outcome_message, result_of
 from promontory.codec.port import GameCodec, Undecodable
 from promontory.codec.stored import canonical, parse
 from promontory.codec.terms import term_fields, terms_of
 from promontory.eventlog.port import Commit, StoredEvent
 from promontory.games.fairness import SCHEME
-from promontory.rules.domain import CloseReason, CommitMeta, Match, Origin, Result, SeatKind, SeatSetup, Setup
+from promontory.rules.domain import CommitMeta, Match, Origin, SeatKind, SeatSetup, Setup
 
 MATCH_CREATED = events_pb2.MatchCreated.DESCRIPTOR.full_name
 MATCH_CLOSED = events_pb2.MatchClosed.DESCRIPTOR.full_name
@@ -27,8 +28,6 @@ KIND_NUMBERS = {
 }
 _KINDS = {number: kind for kind, number in KIND_NUMBERS.items()} | {match_pb2.SEAT_KIND_UNSPECIFIED: SeatKind.PLAYER}
 
-_CLOSE_REASON_NUMBERS = {reason: match_pb2.CloseReason.Value(f"CLOSE_REASON_{reason.name}") for reason in CloseReason}
-_CLOSE_REASONS = {number: reason for reason, number in _CLOSE_REASON_NUMBERS.items()}
 
 _META = msgspec.json.Decoder(CommitMeta)
 _STATE = msgspec.msgpack.Encoder(order="deterministic")
@@ -137,15 +136,6 @@ def _origin(message: match_pb2.ForkOrigin) -> Origin:
     return Origin(message.match_id, message.version, message.head)
 
 
-def outcome_message(result: Result) -> match_pb2.Outcome:
-    """Return `result` as everybody may see it."""
-    placements = [
-        match_pb2.Placement(seat=seat, place=place, score=score)
-        for seat, (place, score) in enumerate(zip(result.places, result.scores, strict=True))
-    ]
-    return match_pb2.Outcome(reason=_CLOSE_REASON_NUMBERS[result.reason], placements=placements)
-
-
 def store_closed(closed: Closed) -> StoredEvent:
     """Return the last event of a match, which publishes the seed."""
     message = events_pb2.MatchClosed(outcome=outcome_message(closed.result), server_seed=closed.server_seed)
@@ -155,15 +145,7 @@ def store_closed(closed: Closed) -> StoredEvent:
 def restore_closed(stored: StoredEvent) -> Closed:
     """Return what a stored `MatchClosed` says. Raises `Undecodable`."""
     message = _message(events_pb2.MatchClosed, stored)
-    outcome, placements = message.outcome, message.outcome.placements
-    if outcome.reason not in _CLOSE_REASONS:
-        raise Undecodable("outcome.reason", f"has the unknown value {outcome.reason}")
-    result = Result(
-        _CLOSE_REASONS[outcome.reason],
-        tuple(placement.place for placement in placements),
-        tuple(placement.score for placement in placements),
-    )
-    closed = Closed(result, message.server_seed)
+    closed = Closed(result_of(message.outcome), message.server_seed)
     if store_closed(closed) != stored:
         raise Undecodable(MATCH_CLOSED, "has no reason, or placements out of order")
     return closed

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from msgspec.structs import replace
+
 from promontory.api.match.v1.events_pb2 import MatchCreated
 from promontory.api.match.v1.match_pb2 import ForkOrigin
+from promontory.codec.outcomes import CloseReason
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.port import START, Commit, Proposed, StoredEvent
 from promontory.matchmaking.listing import Ended, finished_by, live_of_game, matches_of
@@ -56,7 +59,7 @@ async def test_a_closed_match_comes_back_with_its_end() -> None:
     match = await hall.store.find("ann", CLOSED.match_id)
     assert match is not None
     assert (match.ended, match.pool, match.created_ms) == (
-        Ended("unspecified", CLOSED_AT_MS, (2, 1), (800, 900)),
+        Ended(CloseReason.PLAYED_OUT, CLOSED_AT_MS, (2, 1), (800, 900)),
         POOL,
         CLOSED_AT_MS,
     )
@@ -100,6 +103,14 @@ async def test_a_match_that_cannot_be_read_stays_as_it_is_listed() -> None:
     found = await rebuilt(hall, log, *BOTH, torn=CLOSED.match_id)
     assert found.unreadable == (CLOSED.match_id,)
     assert await ids(hall, finished_by("ann")) == [CLOSED.match_id]
+
+
+async def test_a_match_that_ended_for_no_known_reason_cannot_be_read() -> None:
+    """A log may be forged, or of a later version; the others are listed."""
+    hall, log, strange = Hall(), await written(), replace(CLOSED, name="strange", reason=99)
+    await write_closed(log, strange)
+    found = await rebuilt(hall, log, *BOTH, strange.match_id)
+    assert (found.matches, found.unreadable) == (2, (strange.match_id,))
 
 
 async def test_forks_and_other_streams_are_in_no_list() -> None:

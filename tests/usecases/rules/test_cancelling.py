@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.codec.conduct import MatchCancelled
+from promontory.codec.outcomes import CloseReason, Result
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import list_name
 from promontory.eventlog.port import CommandIdReused, Commit, bucket_of, chain
@@ -13,7 +14,7 @@ from promontory.games.kernel import Rejected
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
 from promontory.rules.conduct import Cancel
-from promontory.rules.domain import CloseReason, Match, Result
+from promontory.rules.domain import Match
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller, Scope
 from tests.support.conduct import MINUTE, PER_TURN, table

@@ -10,12 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.codec.conduct import LeaveCause, SeatLeft, TurnTimedOut
+from promontory.codec.outcomes import CloseReason
 from promontory.codec.terms import ClockKind, TimeControl
 from promontory.eventlog.memory import MemoryEventLog
 from promontory.eventlog.obligations import list_name
 from promontory.eventlog.port import Appended, ClockSkew, Position, Proposed, bucket_of
 from promontory.games.kernel import Rejected
-from promontory.rules.domain import CloseReason, Match
+from promontory.rules.domain import Match
 from promontory.rules.usecases import Submission
 from promontory.runtime import clock
 from promontory.runtime.errors import Refusal

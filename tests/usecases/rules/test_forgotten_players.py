@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promontory.rules.domain import CloseReason
+from promontory.codec.outcomes import CloseReason
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
 from tests.support.refereeing import WORKERS, Bench

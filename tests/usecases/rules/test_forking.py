@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.codec.conduct import LeaveCause
+from promontory.codec.outcomes import CloseReason
 from promontory.eventlog.audit_file import audit_lines
 from promontory.eventlog.obligations import bot_turn_name
 from promontory.eventlog.port import GENESIS, CommandIdReused, Commit, bucket_of, chain
@@ -18,7 +19,7 @@ from promontory.games.registry import GAMES
 from promontory.rules import records
 from promontory.rules.audit import AuditReport, audit, shipped_rulesets
 from promontory.rules.conduct import Leaver
-from promontory.rules.domain import CloseReason, Match, Origin, SeatKind, Setup
+from promontory.rules.domain import Match, Origin, SeatKind, Setup
 from promontory.rules.forking import ForkSeat, ForkWish
 from promontory.rules.validation import check_version
 from promontory.runtime.errors import Refusal

@@ -9,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from promontory.codec.conduct import Ending, EndingDeclined, LeaveCause, SeatLeft
+from promontory.codec.outcomes import CloseReason
 from promontory.eventlog.obligations import bot_turn_name, list_name
 from promontory.eventlog.port import bucket_of
 from promontory.games.fairness import BlindDraws
 from promontory.games.kernel import Rejected, fold
 from promontory.games.pacific.commands import SetExplicitRuns
 from promontory.rules.conduct import Leaver
-from promontory.rules.domain import MOST_REPEATED, CloseReason, Match, Setup, placed
+from promontory.rules.domain import MOST_REPEATED, Match, Setup, placed
 from promontory.rules.usecases import Listing, Submission
 from promontory.runtime.errors import Refusal
 from tests.support.conduct import MINUTE, PER_TURN, SECOND, Arbiters, Time, table

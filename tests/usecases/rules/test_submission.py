@@ -7,11 +7,12 @@ import asyncio
 import msgspec
 import pytest
 
+from promontory.codec.outcomes import CloseReason
 from promontory.eventlog.port import CommandIdReused, EventLogUnavailable, VersionConflict, bucket_of
 from promontory.games.kernel import Rejected
 from promontory.games.transcontinental.commands import DiscardCards, DrawCard, EndWork, PlayMeld, Resign
 from promontory.games.transcontinental.vocabulary import Source
-from promontory.rules.domain import HASHED_EVERY, CloseReason, Match
+from promontory.rules.domain import HASHED_EVERY, Match
 from promontory.rules.records import decode_meta
 from promontory.rules.usecases import Submission
 from promontory.runtime.errors import Refusal
