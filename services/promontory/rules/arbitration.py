@@ -26,8 +26,8 @@ CANCEL = "cancel:"
 """What the command ids of the platform's own cancellations begin with."""
 
 
-RETURN_MS = 10_000
-"""For how long nobody is claimed once players can be noticed again: after a standstill they are to come back first."""
+HOLD_MS = 10_000
+"""For how long nobody is claimed or timed out after a standstill, where nothing else is set: all are to come back."""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -52,8 +52,11 @@ class Arbitration:
     They raise `Rejected` if the rules of conduct forbid it, and what keeps the caller from acting for the seat.
     """
 
-    def __init__(self, ledger: Ledger, matches: Matches, *, seals: Seals, presence: Presence) -> None:
-        self._matches, self._presence = matches, presence
+    def __init__(
+        self, ledger: Ledger, matches: Matches, *, seals: Seals, presence: Presence, hold_ms: int = HOLD_MS
+    ) -> None:
+        """Take for how long, in ms, players may come back once `presence` knows who is there."""
+        self._matches, self._presence, self._hold_ms = matches, presence, hold_ms
         self._recorder = Recorder(ledger, matches, seals)
 
     async def abort(self, caller: Caller, wish: Wish) -> Answer:
@@ -63,7 +66,7 @@ class Arbitration:
     async def claim(self, caller: Caller, wish: Wish) -> Answer:
         """Have the players leave who are to act, and have been gone for so long that they can be claimed."""
         last_seen = await self._presence.last_seen(wish.match_id)
-        held_ms = self._presence.since_ms + RETURN_MS
+        held_ms = self._presence.since_ms + self._hold_ms
         return await self._act(
             caller, wish, "claim", lambda moment: Claim(_gone(moment, wish.seat, last_seen, held_ms=held_ms))
         )
@@ -80,7 +83,7 @@ class Arbitration:
             last_seen = await self._presence.last_seen(match.match_id)
         except EventLogUnavailable:
             return {}
-        held_ms = self._presence.since_ms + RETURN_MS
+        held_ms = self._presence.since_ms + self._hold_ms
         latest_ms = clock.now_ms() - silent_ms
         claimable = {seat: arbiter.claimable_ms(match, seat, last_seen.get(seat, 0)) for seat in match.to_act}
         return {
@@ -123,17 +126,29 @@ class Arbitration:
         return await self._recorder.record(match, intent, decide)
 
     async def enforce_clock(self, caller: Caller, match_id: str) -> Enforced:
-        """Record that time ran out, if it did for any seat, and what that leads to."""
+        """Record that time ran out, if it did for any seat, and what that leads to.
+
+        Where the platform stood still in a turn, that is put off until players may be back.
+        """
         caller.require(Scope.PLAY_AUTOMATICALLY)
         match = await self._matches.fresh(match_id)
         if not arbiter.due(match, clock.now_ms()):
             return _enforced(match, recorded=False)
+        if held_ms := self._held_ms(match):
+            return Enforced(match.version, recorded=False, due_in_ms=held_ms)
         intent = Intent(f"clock:{match.version}", _fingerprint(match_id, "clock"))
         try:
             answer = await self._recorder.record(match, intent, _run_out)
         except AlreadyActed:
             return _enforced(await self._matches.recent(match_id), recorded=False)
         return _enforced(answer.step.match, recorded=not answer.duplicate)
+
+    def _held_ms(self, match: Match) -> int:
+        """Return for how many ms players may come back, because a turn under way began before the standstill."""
+        begun = [each.since_ms for each in match.conduct.clocks if each.since_ms is not None]
+        if min(begun) >= self._presence.since_ms:
+            return 0
+        return max(0, self._presence.since_ms + self._hold_ms - clock.now_ms())
 
 
 def _run_out(moment: Moment) -> Decision:

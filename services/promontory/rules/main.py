@@ -93,7 +93,8 @@ def compose(
     tokens = ResumeTokens(seals.derived_key("resume tokens"))
     hub = Hub(matches, game_buckets(ruleset.code, settings.buckets), game=game.name, pace=pace, tokens=tokens)
     referee = Referee(ruleset, ledger, matches, environment)
-    arbitration = Arbitration(ledger, matches, seals=seals, presence=presence)
+    hold_ms = round(1000 * settings.clock_hold_seconds)
+    arbitration = Arbitration(ledger, matches, seals=seals, presence=presence, hold_ms=hold_ms)
     forking = Forking(ledger, matches, environment, Allowance(creations(settings.max_creations_per_minute)))
     servicer = RulesServicer(ruleset, RulesCases(referee, arbitration, forking), hub)
     return Service(

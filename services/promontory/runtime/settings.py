@@ -76,6 +76,7 @@ class RulesSettings(ServerSettings):
     archive_after_seconds: Seconds = 3600
     heartbeat_seconds: Seconds = 10
     max_stream_seconds: Seconds = 300
+    clock_hold_seconds: Delay = 10
     survey_seconds: Seconds = 3600
     max_creations_per_minute: Count = 120
 

@@ -139,6 +139,32 @@ async def one_left(bench: Bench, match: Match) -> Match:
     return match
 
 
+async def test_no_time_runs_out_at_once_after_a_standstill_in_the_turn(time: Time) -> None:
+    """[clocks.md] While no process served the match, nobody could move; the relay is told how long it has to wait."""
+    bench = Bench()
+    match = await bench.create(table(time_control=PER_TURN))
+    time.passes(10 * MINUTE)
+    back = Arbiters(replica := bench.replica())
+    time.passes(4 * SECOND)
+    held = await back.enforce(match)
+    assert (held.recorded, held.due_in_ms) == (False, 6 * SECOND)
+    time.passes(6 * SECOND)
+    assert (await back.enforce(match)).recorded
+    assert (await replica.matches.fresh(match.match_id)).is_closed
+
+
+async def test_time_runs_out_in_turns_that_began_after_a_standstill(time: Time) -> None:
+    """[clocks.md] Who was away all that time is not given any of the platform's."""
+    bench = Bench()
+    match = await bench.create(table(time_control=replace(PER_TURN, base_ms=SECOND)))
+    time.passes(500)
+    back = bench.replica()
+    time.passes(500)
+    match = await back.play_turn(match)
+    time.passes(SECOND + 300)
+    assert (await Arbiters(back).enforce(match)).recorded
+
+
 async def test_time_runs_out_once_however_many_notice(time: Time) -> None:
     """[event_log 2.10] [event_log R15] Relays on several replicas at the same moment."""
     bench = Bench()
