@@ -21,7 +21,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check build clean distclean
+.PHONY: help setup demo up test bench-rules bench-watch test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,17 @@ dashboards: setup ## Make the Grafana dashboards from tools/dashboards.py
 
 monitoring-check: setup ## Try alerts and dashboards with a real Prometheus and real processes; a minute
 	$(BIN)/pytest $(or $(ARGS),tests/deploy/test_monitoring.py tests/deploy/monitoring_live.py)
+
+image: setup ## Build the container image with docker, podman or buildah
+	@$(BIN)/python -m tools.image build
+
+image-test: setup ## Run the image's processes in containers; builds it without a registry of images
+	@$(BIN)/python -m tools.image needs || { echo "The image was NOT checked." >&2; exit 0; }; \
+	$(BIN)/pytest -s $(or $(ARGS),tests/deploy/image_processes.py)
+
+compose-test: setup ## Run deploy/compose.yaml in a Docker of its own
+	@$(BIN)/python -m tools.image compose-needs || { echo "Compose was NOT checked." >&2; exit 0; }; \
+	$(BIN)/pytest $(or $(ARGS),tests/deploy/compose_platform.py)
 
 build: setup ## Build the wheel and the source archive into dist/
 	$(BIN)/uv build --out-dir dist

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -13,11 +14,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from promontory import __version__
-from tools.stand_ins import BUILDAH, PYTHON, missing, run, stand_in
+from tools.stand_ins import BUILDAH, PYTHON, STORAGE, run, stand_in
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
+NEEDED = {"buildah": "buildah", "podman": "podman", "runc": "runc", "mmdebstrap": "mmdebstrap", "strip": "binutils"}
+"""Programs that stand-ins are made and run with, and Debian's packages that have them."""
+COMPOSE_NEEDED = {"dockerd": "docker.io", "docker": "docker.io", "ip": "iproute2"}
+"""The same for a Docker of the tests' own."""
 IMAGE = f"promontory:{__version__}"
+
+
+def missing(action: str) -> list[str]:
+    """Return what is not here that `action` needs: Debian's packages, and the rights of root."""
+    programs = {**NEEDED, **(COMPOSE_NEEDED if action == "compose-needs" else {})}
+    packages = {f"the package {package}" for program, package in programs.items() if shutil.which(program) is None}
+    return [*sorted(packages), *([] if os.geteuid() == 0 else ["the rights of root"])]
 
 
 def build_with_stand_in() -> str:
@@ -25,6 +37,7 @@ def build_with_stand_in() -> str:
     stand_in(PYTHON)
     isolation = ["--isolation", "chroot", "--pull-never", "--layers", "--format", "docker"]
     run(*BUILDAH, "build", "--quiet", *isolation, *_described(), "--tag", IMAGE, ROOT)
+    run("podman", *STORAGE, "image", "prune", "--force", "--filter", "until=24h")  # keeps what builds take up again
     return IMAGE
 
 
@@ -56,15 +69,14 @@ def _described() -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Build, or tell what is missing for it; the exit code is 3 if something is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("action", choices=("build", "build-with-stand-in", "needs"))
+    parser.add_argument("action", choices=("build", "build-with-stand-in", "needs", "compose-needs"))
     action = parser.parse_args(argv).action
-    if action != "build" and (packages := missing()):
-        sys.stderr.write(f"images cannot be made here without Debian's packages {', '.join(packages)}\n")
+    if action != "build" and (lacking := missing(action)):
+        sys.stderr.write(f"to run containers here, there lacks {', '.join(lacking)}\n")
         return 3
     try:
-        if action != "needs":
-            made = build() if action == "build" else build_with_stand_in()
-            sys.stdout.write(f"built {made}\n")
+        if action.startswith("build"):
+            sys.stdout.write(f"built {build() if action == 'build' else build_with_stand_in()}\n")
     except LookupError as error:
         sys.stderr.write(f"{error}\n")
         return 3

@@ -19,8 +19,6 @@ from promontory.runtime.embedded import find_binary
 STORE = Path.home() / ".cache" / "promontory" / "containers"
 STORAGE = ["--root", f"{STORE}/root", "--runroot", f"{STORE}/run", "--storage-driver", "overlay"]
 BUILDAH = ["nice", "buildah", *STORAGE]
-NEEDED = {"buildah": "buildah", "podman": "podman", "runc": "runc", "mmdebstrap": "mmdebstrap", "strip": "binutils"}
-"""Programs that the stand-ins are made and run with, and Debian's packages that have them."""
 
 PYTHON, VALKEY, PROMETHEUS = "library/python:3.11-slim", "valkey/valkey:9.1", "prom/prometheus:v3.5.0"
 RECIPE = "promontory.recipe"
@@ -31,11 +29,6 @@ LIBRARIES = (
 )
 UNWANTED = ("doc", "locale", "man")
 NOT_IN_SLIM = ("test", "tests", "idle_test", "tkinter", "config-*", "site-packages", "*.pyc", "__pycache__")
-
-
-def missing() -> list[str]:
-    """Return Debian's packages that are to be installed before stand-ins can be made."""
-    return sorted(package for program, package in NEEDED.items() if shutil.which(program) is None)
 
 
 def run(*command: str | Path) -> str:
