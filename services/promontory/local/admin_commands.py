@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promontory.local.arguments import Parsers, command, count, data_option, group, json_option, print_json, tell
+from promontory.local.doctor_commands import add_doctor
 
 if TYPE_CHECKING:
     from promontory.client.admin import AdminClient
@@ -24,6 +25,7 @@ def add_admin(commands: Parsers) -> None:
     actions = group(commands, "admin", "Look into a running platform, and mend what is stuck.", of="action")
     _looking(actions)
     _changing(actions)
+    add_doctor(actions)
 
 
 def _looking(actions: Parsers) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import urllib.request
 from collections.abc import Iterable, Sequence
+from email.utils import parsedate_to_datetime
 
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+
+from promontory.runtime import clock
 
 SCRAPE_SECONDS = 5
 
@@ -57,3 +60,27 @@ async def scrape(addresses: Iterable[str]) -> Scrape:
 def _fetch(address: str) -> str:
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=SCRAPE_SECONDS) as answer:
         return str(answer.read().decode())
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What one process shows of itself, and by how many seconds its clock is ahead, 0 for less than one."""
+
+    samples: tuple[Sample, ...]
+    skew_seconds: float
+
+    def label(self, metric: str, name: str) -> str:
+        """Return the label `name` of `metric`, or an empty text."""
+        return next((sample.labels[name] for sample in self.samples if sample.name == metric), "")
+
+    def value(self, metric: str) -> float | None:
+        """Return the value of `metric`, None if it is not shown."""
+        return next((sample.value for sample in self.samples if sample.name == metric), None)
+
+
+def shown(address: str) -> Shown:
+    """Return what the process at `address` shows now. Raises `OSError` if it does not answer."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=SCRAPE_SECONDS) as answer:
+        text, date = answer.read().decode(), answer.headers["Date"]
+    skew = parsedate_to_datetime(date).timestamp() + 0.5 - clock.now().timestamp()  # it tells whole seconds
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return Shown(tuple(samples), skew if abs(skew) > 1 else 0.0)
