@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from promontory.eventlog.functions import LibraryMissing, event_log_library, load_library, verify_library
-from promontory.eventlog.port import EventLogUnavailable, FeedNote, Position, chain
+from promontory.eventlog.port import EventLogUnavailable, FeedNote, LogCorrupt, Position, VersionConflict, chain
 from promontory.eventlog.redis_cluster import address_of, primaries
 from promontory.eventlog.redis_sentinel import Sentinels
 from promontory.eventlog.redis_server import Connections, UnsafeServer, check_policy, connect
@@ -30,6 +30,13 @@ FAILOVER_SECONDS = 20.0
 @pytest.fixture
 def by_sentinel(tmp_path: Path) -> Iterator[Group]:
     with sentinel_group(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def unguarded(tmp_path: Path) -> Iterator[Group]:
+    """Servers that acknowledge what no replica has."""
+    with sentinel_group(tmp_path, guarded=False) as running:
         yield running
 
 
@@ -72,6 +79,30 @@ async def test_the_next_primary_has_all_commits_and_the_functions(group: Group, 
     assert [len(await log.read(stream)) for stream in STREAMS] == [4, *[3] * 15]
     assert (await log.read(STREAM))[-1].position == end
     await log.start()
+
+
+async def test_commits_that_a_failover_lost_are_offered_again(unguarded: Group) -> None:
+    """[event_log 2.8] By the process that was acknowledged, as soon as it reads, appends, or is answered again."""
+    async with connect(unguarded.url) as found:
+        await load_library(found.commands, event_log_library())
+        log = RedisEventLog(found.commands, blocking=found.blocking, clock=now_ms)
+        ends = await _lose_commits(log, unguarded)
+        assert await eventually(partial(_commits_after, log, STREAM, ends[0]), seconds=FAILOVER_SECONDS) == [5]
+        await eventually(partial(_holds, unguarded.url, ends[1]))
+
+
+async def test_commits_that_are_lost_for_good_are_noticed(unguarded: Group) -> None:
+    """[event_log O6] Who knows of them is told that the log does not hold them, and is not taken back silently."""
+    async with connect(unguarded.url) as found:
+        await load_library(found.commands, event_log_library())
+        ends = await _lose_commits(RedisEventLog(found.commands, blocking=found.blocking, clock=now_ms), unguarded)
+    async with connect(unguarded.url) as found:
+        other = RedisEventLog(found.commands, blocking=found.blocking, clock=now_ms)
+        with pytest.raises(LogCorrupt, match="does not hold the position"):
+            await eventually(partial(_commits_after, other, STREAM, ends[0]), seconds=FAILOVER_SECONDS)
+        with pytest.raises(VersionConflict):
+            await other.append(STREAM, proposal("0:next"), expected=ends[0])
+        assert len(await other.read(STREAM)) == 3
 
 
 async def test_whoever_waits_for_a_feed_is_told_after_a_handover(group: Group, log: RedisEventLog) -> None:
@@ -179,6 +210,33 @@ async def _append(log: RedisEventLog, after: Position) -> Position | None:
     except EventLogUnavailable:
         return None
     return Position(after.version + 1, chain(STREAM, after.head, after.version + 1, proposal("0:again")))
+
+
+async def _lose_commits(log: RedisEventLog, group: Group) -> list[Position]:
+    """Have a failover lose the fourth commit of the first two streams; return their ends as acknowledged."""
+    ends = await _fill(log)
+    victim = group.owner(KEY)
+    with group.cut_off(victim):
+        found = [await append_chain(log, stream, 1, after=end) for stream, end in zip(STREAMS[:2], ends, strict=False)]
+        group.kill(victim)
+    return found
+
+
+async def _commits_after(log: RedisEventLog, stream: str, after: Position) -> Sequence[int] | None:
+    """Append one more, and return the versions after `after`; None while that cannot be done."""
+    try:
+        await log.read(stream, after=after)
+        await log.append(stream, proposal("0:next"), expected=after)
+        return [commit.version for commit in await log.read(stream, after=after)]
+    except EventLogUnavailable:
+        return None
+
+
+async def _holds(url: str, end: Position) -> bool:
+    async with connect(url) as found:
+        other = RedisEventLog(found.commands, blocking=found.blocking, clock=now_ms)
+        head = await other.head(STREAMS[1])
+        return head is not None and head.position == end
 
 
 async def _notes(log: RedisEventLog, cursors: Mapping[str, str]) -> Sequence[FeedNote]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -59,6 +60,19 @@ class Group(msgspec.Struct, frozen=True):
             _ask(self.sentinels[0], "SENTINEL", "FAILOVER", PRIMARY, "COORDINATED")
         else:
             _ask(self.replicas(port)[0], "CLUSTER", "FAILOVER")
+
+    @contextmanager
+    def cut_off(self, port: int) -> Iterator[None]:
+        """Have what the primary at `port` is told meanwhile reach none of its replicas."""
+        replicas = [self.servers[each].pid for each in self.replicas(port)]
+        for pid in replicas:
+            os.kill(pid, signal.SIGSTOP)
+        _ask(port, "CLIENT", "KILL", "TYPE", "REPLICA")
+        try:
+            yield
+        finally:
+            for pid in replicas:
+                os.kill(pid, signal.SIGCONT)
 
     def move_slot(self, key: str, *, to: int) -> None:
         """Move the slot of `key` to another primary of the cluster at once, as Valkey 9 can."""

@@ -32,12 +32,16 @@ class ServerRefused(EventLogUnavailable):
 
 
 class Caller:
-    """Calls one server through `client`: at most `attempts` times within `deadline_seconds`, until it answers."""
+    """Calls one server through `client`: at most `attempts` times within `deadline_seconds`, until it answers.
+
+    `unanswered` counts the calls that got no answer, or one from a server that is not in charge.
+    """
 
     def __init__(self, client: Redis, *, attempts: int, deadline_seconds: float) -> None:
         self._client = client
         self._attempts = attempts
         self._deadline_seconds = deadline_seconds
+        self.unanswered = 0
 
     async def command(self, *arguments: Any) -> Any:
         """Return the server's answer to one command, which must be safe to repeat."""
@@ -111,6 +115,7 @@ class Caller:
         return error
 
     async def _drop_idle_connections(self) -> None:
+        self.unanswered += 1
         await self._client.connection_pool.disconnect(inuse_connections=False)
 
 

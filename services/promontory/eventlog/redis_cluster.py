@@ -87,6 +87,8 @@ class Topology:
 
     async def aclose(self) -> None:
         """Close all connections."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
         for client in self._clients.values():
             await client.aclose()
 

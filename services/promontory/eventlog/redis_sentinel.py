@@ -50,6 +50,8 @@ class Sentinels:
 
     async def aclose(self) -> None:
         """Close all connections."""
+        if self._asking is not None:
+            await asyncio.wait([self._asking])
         for client in self._clients:
             await client.aclose()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -21,6 +23,7 @@ from promontory.eventlog.port import (
     ClockSkew,
     CommandIdReused,
     Commit,
+    EventLogUnavailable,
     FeedNote,
     Fenced,
     Head,
@@ -43,6 +46,7 @@ from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_cluster import ClusterRedis, primaries
 from promontory.eventlog.redis_feeds import Feeds, OneCall, OneCallEach
 from promontory.eventlog.redis_server import Vitals, check_policy, connect, vitals, worst
+from promontory.eventlog.resending import Resending
 
 BUCKETS_KEY = "promontory:buckets"
 FIRST_EPOCH = "1"
@@ -107,7 +111,11 @@ class RedisEventLog:
         self._tuning = tuning or Tuning()
         self._client = client
         self._caller = self._caller_of(client)
+        self._waiter = self._caller_of(blocking)
         self._feeds = self._feeds_of(blocking)
+        self._resending = Resending(self, monotonic)
+        self._mended = 0
+        self._mending: asyncio.Task[None] | None = None
         self._clock = clock
         self._functions = event_log_library()
         self._fences: dict[str, str] = {}
@@ -121,10 +129,9 @@ class RedisEventLog:
         return Caller(client, attempts=self._tuning.attempts, deadline_seconds=self._tuning.deadline_seconds)
 
     def _feeds_of(self, blocking: Redis) -> Feeds:
-        caller = self._caller_of(blocking)
         if isinstance(blocking, ClusterRedis):
-            return OneCallEach(caller, longest_ms=self._tuning.max_block_ms)
-        return OneCall(caller)
+            return OneCallEach(self._waiter, longest_ms=self._tuning.max_block_ms)
+        return OneCall(self._waiter)
 
     async def start(self) -> None:
         """Return if the server has the functions this log calls, else raise `functions.LibraryMissing`."""
@@ -149,9 +156,24 @@ class RedisEventLog:
     async def append(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
         """Append all of `proposed` or nothing; see `EventLog.append`.
 
-        The epoch is learnt from the bucket: a commit refused as fenced is offered once more in the present epoch.
+        The epoch is learnt from the bucket: a commit refused as fenced is offered once more in the present epoch. So it
+        is where the log went back, once it has what this process was acknowledged before.
         """
         validate(proposed)
+        try:
+            appended = await self.append_once(stream, proposed, expected=expected)
+        except VersionConflict as conflict:
+            if conflict.version >= expected.version or not await self._resending.offer(stream):
+                raise
+            appended = await self.append_once(stream, proposed, expected=expected)
+        if appended.version == expected.version + 1:
+            head = appended.head or chain(stream, expected.head, appended.version, proposed)
+            self._resending.keep(stream, proposed, expected=expected, position=Position(appended.version, head))
+        self._mend()
+        return appended
+
+    async def append_once(self, stream: str, proposed: Proposed, *, expected: Position) -> Appended:
+        """Append all of `proposed` or nothing to the stream as it is, though it may have gone back."""
         bucket, head = bucket_of(stream), chain(stream, expected.head, expected.version + 1, proposed)
         submission = self._submission(stream, proposed, expected, head)
         fence = self._fences.get(bucket) or await self._handshake(bucket)
@@ -159,6 +181,24 @@ class RedisEventLog:
         if reply[0] == b"FENCED":
             reply = await self._submit(stream, await self._handshake(bucket), submission)
         return _outcome(stream, reply, head)
+
+    def _mend(self) -> None:
+        """Offer again, beside all else, what may have been lost while calls were not answered."""
+        lost = self._caller.unanswered + self._waiter.unanswered
+        if lost != self._mended and (self._mending is None or self._mending.done()):
+            self._mended = lost
+            self._mending = asyncio.create_task(self._offer_all())
+
+    async def _offer_all(self) -> None:
+        try:
+            await self._resending.offer_all()
+        except EventLogUnavailable:
+            self._mended = -1  # once more, when it answers
+
+    async def positions(self, streams: Sequence[str]) -> Sequence[Position]:
+        """Return where each of `streams` ends."""
+        heads = await self._pipeline(("HMGET", _Keys(stream).head, "v", "h", "s") for stream in streams)
+        return [_position(head) for head in heads]
 
     async def _handshake(self, bucket: str) -> str:
         """Return the bucket's epoch, which begins with the first handshake of all; refuse one in recovery."""
@@ -193,6 +233,14 @@ class RedisEventLog:
 
     async def read(self, stream: str, *, after: Position = START, limit: int | None = None) -> Sequence[Commit]:
         """Return the commits after `after`, oldest first; see `EventLog.read`."""
+        try:
+            return await self._read(stream, after, limit)
+        except LogCorrupt:
+            if not await self._resending.offer(stream):
+                raise
+            return await self._read(stream, after, limit)
+
+    async def _read(self, stream: str, after: Position, limit: int | None) -> Sequence[Commit]:
         keys = _Keys(stream)
         head, page = await self._caller.pipeline(
             ("HMGET", keys.head, "v", "h", "s"),
@@ -255,6 +303,7 @@ class RedisEventLog:
         keys = {bucket: _key(bucket, "feed") for bucket in start}
         ends = {keys[bucket]: cursor for bucket, cursor in start.items()}
         read = await self._feeds.read(ends, block_ms=min(block_ms, self._tuning.max_block_ms))
+        self._mend()
         grown = {bucket: read[key] for bucket, key in keys.items() if key in read}
         notes = [FeedNote(fields[b"r"].decode(), int(fields[b"v"])) for page in grown.values() for _, fields in page]
         return {**start, **{bucket: page[-1][0].decode() for bucket, page in grown.items()}}, notes
