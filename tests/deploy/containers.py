@@ -40,13 +40,14 @@ class Process(NamedTuple):
         return {**own, **self.settings}
 
 
-SERVICES = {
+SERVICES: dict[str, Process] = {
     **{
         f"rules-{game.name}": Process(["serve", "rules", "--game", game.name], 11 + index)
         for index, game in enumerate(GAMES)
     },
     "scoring": Process(["serve", "scoring"], 2),
     "matchmaking": Process(["serve", "matchmaking"], 1, {"POOLS_FILE": "/etc/promontory/pools.toml"}),
+    "admin": Process(["serve", "admin"], 4),
 }
 OTHERS = {
     "relay": Process(["relay"], 3),
@@ -56,7 +57,11 @@ OTHERS = {
     },
 }
 PROCESSES = {**SERVICES, **OTHERS}
-ENDPOINTS = ",".join(f"{name.removeprefix('rules-')}={process.environ['LISTEN']}" for name, process in SERVICES.items())
+ENDPOINTS = ",".join(
+    f"{name.removeprefix('rules-')}={process.environ['LISTEN']}"
+    for name, process in SERVICES.items()
+    if name != "admin"
+)
 SHARED = {
     "REDIS_URL": "redis://127.0.0.1:6379/0",
     "BROKER_URL": "redis://127.0.0.1:6379/1",

@@ -12,7 +12,7 @@ import yaml
 
 from promontory.cli import parser
 from promontory.games.registry import GAMES
-from promontory.local.keys import SIGNING, create_installation
+from promontory.local.keys import create_installation
 from promontory.runtime.broker import QUEUES
 from promontory.runtime.settings import ALL, fields
 from tests.deploy.charting import CHART, EXAMPLES, values_of
@@ -98,8 +98,9 @@ def test_the_probe_for_older_clusters_is_a_command() -> None:
 def test_the_keys_of_the_docs_are_those_that_the_chart_asks_for(tmp_path: Path) -> None:
     """[docs/kubernetes.md] Each file goes into the Secret, and under the key, that the values name."""
     text = (ROOT / "docs" / "kubernetes.md").read_text("utf-8").replace("$who", "{who}")
+    (signing,) = re.findall(r"for who in ([\w ]+);", text)
     made = re.findall(r"generic (promontory-\S+) --from-file=keys/(\S+?)[;\s]", text)
-    files = {secret.format(who=who): file.format(who=who) for who in SIGNING for secret, file in made}
+    files = {secret.format(who=who): file.format(who=who) for who in signing.split() for secret, file in made}
     asked = {key["secretName"]: key["key"] for name, key in VALUES["keys"].items() if name != "players"}
     assert {secret: Path(file).name for secret, file in files.items()} == asked
     create_installation(tmp_path, with_players=False)

@@ -30,7 +30,7 @@ DOCKERFILE = (DEPLOY / "docker" / "Dockerfile").read_text("utf-8")
 
 def kind_of(name: str) -> type[settings.ProcessSettings]:
     """Return what a service reads; those that run once read what all do."""
-    return PROCESSES.get(name.partition("-")[0], settings.ProcessSettings)
+    return {**PROCESSES, "admin": settings.AdminSettings}.get(name.partition("-")[0], settings.ProcessSettings)
 
 
 def test_every_process_runs_in_the_image_of_this_release() -> None:

@@ -11,7 +11,7 @@ from promontory.runtime import identity
 from promontory.runtime.forms import PLAYER_ID
 
 DEVELOPMENT_LIFE = timedelta(days=30)
-SIGNING = ("matchmaking", "relay", "workers")
+SIGNING = ("admin", "matchmaking", "relay", "workers")
 """The processes that call others, and sign for themselves."""
 
 
