@@ -32,6 +32,7 @@ from promontory.local.arguments import (
     seat_option,
     tell,
 )
+from promontory.local.backup_commands import add_backup, add_reconcile, add_restore
 from promontory.local.check_commands import add_audit, add_versions
 from promontory.local.container_commands import add_health, add_keys
 from promontory.local.lobby_commands import add_matches, add_table
@@ -104,6 +105,9 @@ def parser() -> argparse.ArgumentParser:
         add_lists,
         add_archive,
         add_admin,
+        add_backup,
+        add_restore,
+        add_reconcile,
     ):
         add(commands)
     return top

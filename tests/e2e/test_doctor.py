@@ -85,7 +85,7 @@ async def _full(_: Platform, redis: Redis) -> Any:
 
 
 async def _without_functions(_: Platform, redis: Redis) -> Any:
-    await redis.execute_command("FUNCTION", "DELETE", f"mlog_{event_log_library().digest}")
+    await redis.execute_command("FUNCTION", "DELETE", f"promontory_{event_log_library().title}")
     return lambda: load_library(redis, event_log_library())
 
 
