@@ -118,8 +118,8 @@ chart-schema: setup ## Generate the schema of the chart's values from the settin
 dashboards: setup ## Make the Grafana dashboards from tools/dashboards.py
 	$(BIN)/python tools/dashboards.py write
 
-monitoring-check: setup ## Try alerts and dashboards with a real Prometheus and real processes; a minute
-	$(BIN)/pytest $(or $(ARGS),tests/deploy/test_monitoring.py tests/deploy/monitoring_live.py)
+monitoring-check: setup ## Try alerts, dashboards and traces with a real Prometheus and real processes
+	$(BIN)/pytest $(or $(ARGS),tests/deploy/test_monitoring.py tests/deploy/monitoring_live.py tests/deploy/tracing_live.py)
 
 image: setup ## Build the container image with docker, podman or buildah
 	@$(BIN)/python -m tools.image build

@@ -189,6 +189,7 @@ def _servers() -> Schema:
             claim=TEXT,
             ports=many(PORT),
         ),
+        "tracing": node(url={"type": "string", "pattern": "^(https?://\\S+)?$"}, ports=many(PORT)),
         "keys": node(
             **{name: ref("key") for name in ("players", "services", "seal", "matchmaking", "relay", "workers")}
         ),
@@ -196,7 +197,7 @@ def _servers() -> Schema:
 
 
 def _surroundings() -> Schema:
-    peers = ("dns", "redis", "broker", "archive", "edge", "services", "monitoring")
+    peers = ("dns", "redis", "broker", "archive", "tracing", "edge", "services", "monitoring")
     return {
         "probes": node(
             type=choice("grpc", "exec"),

@@ -392,6 +392,7 @@ def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> i
 
     settings: Any = load(kind)
     process.begin(name, settings)
+    process.trace(name, settings)
     server.run(serve(settings))
     return 0
 

@@ -60,6 +60,10 @@
 - name: PROMONTORY_ARCHIVE_URL
   value: {{ $values.archive.url | quote }}
 {{ end -}}
+{{ if and $values.tracing.url (or $workload.log $workload.broker) (ne $workload.kind "functions") -}}
+- name: PROMONTORY_TRACES_URL
+  value: {{ $values.tracing.url | quote }}
+{{ end -}}
 {{ with include "promontory.dataFiles" (dict "root" $root "workload" $workload) -}}
 - name: PROMONTORY_DATA_FILES
   value: {{ . | trimSuffix "," | quote }}

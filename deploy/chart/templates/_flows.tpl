@@ -61,6 +61,9 @@
 {{- if and .workload.log (hasPrefix "s3:" $values.archive.url) (ne .workload.kind "relay") (ne .workload.kind "functions") }}
 {{- include "promontory.flow" (dict "way" "to" "peers" $policy.archive "ports" $values.archive.ports) }}
 {{- end }}
+{{- if and $values.tracing.url (or .workload.log .workload.broker) (ne .workload.kind "functions") }}
+{{- include "promontory.flow" (dict "way" "to" "peers" $policy.tracing "ports" $values.tracing.ports) }}
+{{- end }}
 {{- end }}
 
 {{- /* One rule: (dict "way" "to" or "from", "peers" PEERS, everyone if there are none, "ports" PORTS). */}}

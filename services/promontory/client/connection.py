@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import grpc
@@ -36,6 +37,17 @@ TOO_LARGE = "message larger than max"
 """What gRPC says of a request that it does not even receive."""
 _EOF: Any = grpc.aio.EOF  # type: ignore[attr-defined]
 _USER_AGENT = f"promontory-python/{__version__}"
+_carried: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("carried", default=())
+
+
+@contextmanager
+def carrying(*metadata: tuple[str, str]) -> Iterator[None]:
+    """Add `metadata` to the calls that are made in the body, such as W3C's `traceparent`."""
+    token = _carried.set(metadata)
+    try:
+        yield
+    finally:
+        _carried.reset(token)
 
 
 class Connection:
@@ -92,7 +104,7 @@ class Connection:
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """Return the metadata that every call carries."""
         token = self.token()
-        return (("authorization", f"Bearer {token}"),) if token else ()
+        return ((("authorization", f"Bearer {token}"),) if token else ()) + _carried.get()
 
     async def close(self) -> None:
         """Close all channels; calls and streams under way end with `ClientClosed`."""

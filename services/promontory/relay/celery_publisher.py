@@ -11,6 +11,7 @@ from celery import Celery
 from promontory.relay.domain import Task
 from promontory.relay.ports import BrokerUnavailable
 from promontory.runtime.broker import QUEUES, celery_settings
+from promontory.runtime.tracing import TRACEPARENT
 
 _ONCE_MORE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
@@ -52,6 +53,7 @@ class CeleryPublisher:
             task_id=task.task_id,
             queue=task.queue,
             ignore_result=True,
+            headers={TRACEPARENT: task.trace} if task.trace else None,
             retry=True,
             retry_policy=_ONCE_MORE,
         )

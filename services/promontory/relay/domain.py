@@ -50,13 +50,19 @@ Obligation: TypeAlias = BotTurn | TallyDue | ListDue | ClockDue | ArchiveDue
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A task to publish, for the `attempt` at `obligation`."""
+    """A task to publish, for the `attempt` at `obligation`; `trace` is the W3C trace context it carries, if any."""
 
     name: str
     queue: str
     arguments: tuple[str | int, ...]
     obligation: str
     attempt: int
+    trace: str = ""
+
+    @property
+    def match_id(self) -> str:
+        """The match it is about."""
+        return self.obligation.split("|")[1]
 
     @property
     def task_id(self) -> str:

@@ -16,10 +16,12 @@ from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.fallbacks import Fallbacks
 from promontory.relay.gauges import LogServer, Measured, measure
 from promontory.relay.rules_client import RulesClient
+from promontory.relay.traced_publisher import TracedPublisher
 from promontory.relay.unarchived import Unarchived
-from promontory.runtime import clock, server
+from promontory.runtime import clock, server, tracing
 from promontory.runtime.broker import broker_url
 from promontory.runtime.identity import Scope, ServiceIdentity, load_key
+from promontory.runtime.redis_trails import RedisTrails
 from promontory.runtime.settings import RelaySettings, SettingsError, targets
 
 log = structlog.get_logger()
@@ -49,7 +51,8 @@ async def _relay(event_log: RedisEventLog, games: Mapping[str, str], settings: R
     rules = RulesClient(games, identity)
     chores = OwnChores(Fallbacks(event_log, rules), Deadlines(rules, hold_seconds=settings.clock_hold_seconds))
     buckets = [bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)]
-    dispatcher = Dispatcher(event_log, publisher, chores, buckets=buckets, pace=_pace(settings))
+    sending = TracedPublisher(publisher, RedisTrails(event_log.caller)) if tracing.is_on() else publisher
+    dispatcher = Dispatcher(event_log, sending, chores, buckets=buckets, pace=_pace(settings))
     gauges = (Unarchived(event_log, buckets), LogServer(event_log.vitals))
     await _run(dispatcher, gauges, settings)
     await publisher.aclose()

@@ -21,10 +21,12 @@ from promontory.rules.ruleset import Ruleset, load_ruleset
 from promontory.rules.seal import load_seals
 from promontory.rules.servicer import RulesCases, RulesServicer
 from promontory.rules.survey import Survey
+from promontory.rules.traced_log import traced_log
 from promontory.rules.usecases import Environment, Referee
 from promontory.rules.watch import Hub, Pace
-from promontory.runtime import clock, metrics
+from promontory.runtime import clock, metrics, tracing
 from promontory.runtime.allowance import Allowance, creations
+from promontory.runtime.redis_trails import RedisTrails
 from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import RulesSettings, SettingsError, game_files
 
@@ -45,6 +47,8 @@ async def main(game_name: str, settings: RulesSettings) -> None:
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         await log.agree_on_buckets(settings.buckets)
         archived = await with_archive(log, settings.archive_url)
+        if tracing.is_on():
+            archived = traced_log(archived, RedisTrails(log.caller))
         async with open_presence(settings.redis_url, clock=clock.now_ms) as presence:
             await serve(compose(ruleset, archived, settings, presence=presence), settings)
 

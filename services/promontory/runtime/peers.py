@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 
 from promontory.client.errors import from_call, is_from_transport
+from promontory.runtime import tracing
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import ServiceIdentity
 
@@ -23,8 +24,9 @@ class Peer:
         self._identity = identity
 
     def call(self) -> dict[str, Any]:
-        """Return the keyword arguments of one call: identity and deadline."""
-        return {"metadata": (("authorization", f"Bearer {self._identity.token()}"),), "timeout": CALL_SECONDS}
+        """Return the keyword arguments of one call: identity, deadline, and the trace it is part of."""
+        metadata = (("authorization", f"Bearer {self._identity.token()}"), *tracing.headers())
+        return {"metadata": metadata, "timeout": CALL_SECONDS}
 
     async def aclose(self) -> None:
         """Close the channel."""

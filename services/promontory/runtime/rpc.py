@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_status import rpc_status
 
-from promontory.runtime import clock, metrics
+from promontory.runtime import clock, metrics, tracing
 from promontory.runtime.allowance import Allowance, calls, commands
 from promontory.runtime.errors import LIMIT_NAME, Kind, Refusal, as_refusal, status
 from promontory.runtime.identity import Verifier, caller, serve_as
@@ -159,10 +159,36 @@ class UnknownMethods(grpc.GenericRpcHandler):  # type: ignore[type-arg]
 
 
 def _handler(method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) -> grpc.RpcMethodHandler[Any, Any]:
+    if tracing.is_on() and not method.server_streaming:
+        serve = _traced(method, serve)
     call = _Call(method, serve, gate)
     if method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
     return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=_serialize)
+
+
+def _traced(method: MethodDescriptor, serve: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `serve` in a span: part of the trace of a service that calls, while players' traces are only referred to.
+
+    Else whoever calls could say what is sampled.
+    """
+    name = f"{method.containing_service.name}/{method.name}"
+
+    async def traced(request: Any, context: Context) -> Any:
+        told = tracing.told(context.invocation_metadata())
+        cause = tracing.Cause(parent=told) if caller().service else tracing.Cause(link=told)
+        attributes = {"rpc.system": "grpc", **tracing.about(getattr(request, "match_id", ""))}
+        with tracing.span(name, tracing.Kind.SERVER, cause=cause, attributes=attributes) as span:
+            try:
+                return await serve(request, context)
+            except Exception as error:
+                refusal = as_refusal(error)
+                span.tell({"rpc.grpc.status_code": refusal.kind.value.value[0], "promontory.reason": refusal.reason})
+                if refusal.kind in _LEVELS:
+                    span.fail(refusal.reason)
+                raise
+
+    return traced
 
 
 def _serialize(message: Message) -> bytes:

@@ -42,6 +42,8 @@ class ProcessSettings:
     log_format: Literal["auto", "json", "console"] = "auto"
     service_key_file: Path = Path(".promontory/keys/service.key.json")
     archive_url: str = ""
+    traces_url: Annotated[str, msgspec.Meta(pattern=r"^(https?://\S+)?$")] = ""
+    traces_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)

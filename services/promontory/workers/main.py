@@ -10,11 +10,12 @@ from typing import Any
 import structlog
 from celery import signals
 
-from promontory.runtime import server
+from promontory.runtime import process, server
 from promontory.runtime.broker import BOTS, QUEUES
 from promontory.runtime.settings import SettingsError, WorkerSettings, targets
 from promontory.workers.app import create_app
 from promontory.workers.telemetry import Telemetry, structure_logging
+from promontory.workers.traced_tasks import TracedTasks
 from promontory.workers.watchdog import Watchdog
 
 log = structlog.get_logger()
@@ -42,7 +43,13 @@ def run_worker(settings: WorkerSettings) -> int:
     def announce(**_: Any) -> None:
         server.announce(settings)
 
+    def trace(**_: Any) -> None:
+        process.trace("worker", settings)
+
     signals.worker_ready.connect(announce)
+    signals.worker_process_init.connect(trace)  # what sends traces does not survive the fork of a pool
+    if is_alone:
+        trace()
     worker = app.Worker(
         hostname=f"worker-{os.getpid()}@{socket.gethostname()}",
         queues=settings.queues.split(","),
@@ -53,7 +60,8 @@ def run_worker(settings: WorkerSettings) -> int:
         without_heartbeat=True,
         quiet=True,
     )
-    with Telemetry(), Watchdog(settings.task_seconds) if is_alone else nullcontext():
+    traced = TracedTasks() if settings.traces_url else nullcontext()
+    with Telemetry(), traced, Watchdog(settings.task_seconds) if is_alone else nullcontext():
         worker.start()
     log.info("worker_stopped")
     return int(worker.exitcode or 0)

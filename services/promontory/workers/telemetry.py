@@ -50,7 +50,7 @@ class Telemetry:
     def _after(self, *, task_id: str, task: Any, args: Any, retval: Any, **_: Any) -> None:
         name = _short(task.name)
         seconds = clock.monotonic() - self._started.pop(task_id, clock.monotonic())
-        outcome = _outcome(retval)
+        outcome = outcome_of(retval)
         metrics.TASKS.labels(task=name, outcome=outcome).inc()
         metrics.TASK_SECONDS.labels(task=name).observe(seconds)
         keys = {"task": name, "arguments": list(args), "duration_seconds": round(seconds, 6)}
@@ -67,7 +67,8 @@ def _short(task: str) -> str:
     return task.rpartition(".")[2]
 
 
-def _outcome(retval: object) -> str:
+def outcome_of(retval: object) -> str:
+    """Return the metrics' word for what became of a task that returned or raised `retval`."""
     match retval:
         case Unavailable() | DeadlineExceeded() | EventLogUnavailable():
             return "unavailable"

@@ -29,6 +29,7 @@ Kind = type[ProcessSettings]
 SAMPLES = {"redis_url": "unix:///tmp/x.sock?db=3", "listen": "0.0.0.0:7401", "metrics_listen": "[::]:9401"}
 BY_TYPE: dict[Any, str] = {bool: "true", int: "7", float: "1.5", str: "text", Path: "a/file", Path | None: "a/file"}
 CHOICES = {"log_level": "debug", "log_format": "console", "player_ids": "opaque"}
+TRACES = {"traces_url": "http://collector:4317", "traces_ratio": "0.5"}
 FIELDS = [(kind, field.name) for kind in ALL for field in fields(kind)]
 
 
@@ -38,7 +39,7 @@ def read(kind: Kind, name: str, value: str) -> Any:
 
 def sample(kind: Kind, name: str) -> str:
     """Return a value that the setting can have, other than its default."""
-    known = {**SAMPLES, **CHOICES, "require_aof": "false"}
+    known = {**SAMPLES, **CHOICES, **TRACES, "require_aof": "false"}
     return known.get(name) or BY_TYPE[get_type_hints(kind)[name]]
 
 
