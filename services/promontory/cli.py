@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -373,16 +374,22 @@ def _run_work(_: argparse.Namespace) -> int:
 
 
 def _load_functions(commands: Parsers) -> None:
-    command(commands, "load-functions", _run_load_functions, "Load the server-side functions that the services call.")
+    summary = "Load the server-side functions that the services call, on every primary."
+    parser = command(commands, "load-functions", _run_load_functions, summary)
+    help_text = "go on, and look every so many seconds for a primary that lacks them, as a new node of a cluster does"
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help=help_text)
 
 
-def _run_load_functions(_: argparse.Namespace) -> int:
-    from promontory.local.functions import load_all
+def _run_load_functions(arguments: argparse.Namespace) -> int:
+    from promontory.local.functions import keep_loaded, load_all
     from promontory.runtime.settings import ProcessSettings, load
 
     settings = load(ProcessSettings)
     for library in asyncio.run(load_all(settings.redis_url, require_aof=settings.require_aof)):
-        print(f"loaded {library}")
+        print(f"loaded {library}", flush=True)
+    if arguments.watch:
+        tell = partial(print, flush=True)
+        asyncio.run(keep_loaded(settings.redis_url, every_seconds=arguments.watch, tell=tell))
     return 0
 
 

@@ -23,6 +23,7 @@ from tests.support.standing_by import Group, cluster, sentinel_group
 PLAYERS = 8
 PLAYED_SECONDS = 4.0
 AWAY_SECONDS = 5.0
+FORGOTTEN_SECONDS = 0.5
 SETTINGS = {"PROMONTORY_POOLS_FILE": str(POOLS_FILE), "PROMONTORY_DRAIN_SECONDS": "5"}
 
 Make = Callable[[Path], AbstractContextManager[Group]]
@@ -44,6 +45,14 @@ async def _stays_away(group: Group, victim: int) -> None:
     await asyncio.sleep(AWAY_SECONDS)
 
 
+async def _forgets(group: Group, victim: int) -> None:
+    """The primary is killed, and its replicas have not got what it acknowledged in the last moments."""
+    with group.cut_off(victim):
+        await asyncio.sleep(FORGOTTEN_SECONDS)
+        group.kill(victim)
+    await asyncio.sleep(AWAY_SECONDS)
+
+
 async def _hands_over(group: Group, victim: int) -> None:
     """The primary gives its place to a replica, as before a restart."""
     group.hand_over(victim)
@@ -54,6 +63,7 @@ CASES: dict[str, tuple[Make, Fault]] = {
     "Sentinel, primary killed": (sentinel_group, _stays_away),
     "Sentinel, primary killed and back": (sentinel_group, _comes_back),
     "Sentinel, coordinated": (sentinel_group, _hands_over),
+    "Sentinel without guard, last commits lost": (partial(sentinel_group, guarded=False), _forgets),
     "cluster, primary killed": (partial(cluster, guarded=False), _stays_away),
     "cluster with guard, primary killed and back": (cluster, _comes_back),
     "cluster, coordinated": (cluster, _hands_over),

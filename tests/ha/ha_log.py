@@ -17,6 +17,7 @@ from promontory.eventlog.redis_cluster import address_of, primaries
 from promontory.eventlog.redis_sentinel import Sentinels
 from promontory.eventlog.redis_server import Connections, UnsafeServer, check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.local.functions import keep_loaded
 from promontory.runtime.clock import now_ms
 from tests.support.event_logs import append_chain, proposal
 from tests.support.standing_by import Group, cluster, sentinel_group
@@ -170,6 +171,23 @@ async def test_a_primary_without_the_functions_is_named(by_cluster: Group) -> No
             await verify_library(found.commands, library)
         assert await load_library(found.commands, library)
         await verify_library(found.commands, library)
+
+
+async def test_a_watch_loads_what_a_newcomer_lacks(by_cluster: Group) -> None:
+    """[event_log P49] `promontory load-functions --watch`."""
+    told: list[str] = []
+    watching = asyncio.create_task(keep_loaded(by_cluster.url, every_seconds=0.05, tell=told.append))
+    await eventually(partial(_are, told, 2))
+    async with connect(by_cluster.url) as found:
+        await (await primaries(found.commands))[1].execute_command("FUNCTION", "FLUSH")
+        await eventually(partial(_are, told, 4))
+        await verify_library(found.commands, event_log_library())
+    watching.cancel()
+    assert {line.partition(" ")[0] for line in told} == {"loaded"}
+
+
+async def _are(lines: Sequence[str], count: int) -> bool:
+    return len(lines) == count
 
 
 async def test_every_primary_must_keep_what_it_is_told(by_cluster: Group) -> None:

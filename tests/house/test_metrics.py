@@ -22,6 +22,7 @@ COUNTS = {
     "promontory_unserved_matches",
     "promontory_tasks_queued",
     "promontory_log_persists",
+    "promontory_log_functions_missing",
 }
 """Gauges that count things or say yes or no, whose names say what and need no unit."""
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import structlog
 
+from promontory.eventlog.functions import LibraryMissing
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.eventlog.redis_server import Vitals
 from promontory.runtime import metrics
@@ -51,3 +52,20 @@ class LogServer:
         metrics.LOG_MEMORY_BYTES.set(found.memory_bytes)
         metrics.LOG_MEMORY_LIMIT_BYTES.set(found.memory_limit_bytes)
         metrics.LOG_PERSISTS.set(found.persists)
+
+
+class LogFunctions:
+    """Tells of a server that lacks the functions, as `verify` finds: one that joined a cluster has none."""
+
+    def __init__(self, verify: Callable[[], Awaitable[None]]) -> None:
+        self._verify = verify
+
+    async def measure(self) -> None:
+        """Set the gauge, and log which server lacks what."""
+        try:
+            await self._verify()
+        except LibraryMissing as error:
+            log.error("functions_missing", cause=str(error))  # noqa: TRY400 - the sentence says it all
+            metrics.LOG_FUNCTIONS_MISSING.set(1)
+        else:
+            metrics.LOG_FUNCTIONS_MISSING.set(0)

@@ -14,7 +14,7 @@ from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.dispatcher import Dispatcher, OwnChores, Pace
 from promontory.relay.fallbacks import Fallbacks
-from promontory.relay.gauges import LogServer, Measured, measure
+from promontory.relay.gauges import LogFunctions, LogServer, Measured, measure
 from promontory.relay.rules_client import RulesClient
 from promontory.relay.traced_publisher import TracedPublisher
 from promontory.relay.unarchived import Unarchived
@@ -53,7 +53,7 @@ async def _relay(event_log: RedisEventLog, games: Mapping[str, str], settings: R
     buckets = [bucket for game in games for bucket in game_buckets(entry(game).code, settings.buckets)]
     sending = TracedPublisher(publisher, RedisTrails(event_log.caller)) if tracing.is_on() else publisher
     dispatcher = Dispatcher(event_log, sending, chores, buckets=buckets, pace=_pace(settings))
-    gauges = (Unarchived(event_log, buckets), LogServer(event_log.vitals))
+    gauges = (Unarchived(event_log, buckets), LogServer(event_log.vitals), LogFunctions(event_log.start))
     await _run(dispatcher, gauges, settings)
     await publisher.aclose()
     await rules.aclose()

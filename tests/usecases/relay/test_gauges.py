@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
+from promontory.eventlog.functions import LibraryMissing
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.eventlog.redis_server import Vitals, vitals
-from promontory.relay.gauges import LogServer, measure
+from promontory.relay.gauges import LogFunctions, LogServer, measure
 
 HEALTHY = {
     "used_memory": 5_000,
@@ -53,3 +55,21 @@ async def test_measuring_goes_on_when_the_log_is_away_and_ends_when_told() -> No
         raise EventLogUnavailable("no answer")
 
     await asyncio.wait_for(measure([LogServer(away)], stopping), 5)
+
+
+async def test_a_primary_without_functions_is_told_of_until_it_has_them() -> None:
+    """[event_log P49] Nothing gives them to a node that joins a cluster."""
+    outcomes = iter((LibraryMissing("eventlog_1", "127.0.0.1:7003"), None))
+
+    async def verify() -> None:
+        if error := next(outcomes):
+            raise error
+
+    functions, shown = LogFunctions(verify), []
+    with capture_logs() as logs:
+        await functions.measure()
+        shown.append(REGISTRY.get_sample_value("promontory_log_functions_missing"))
+        await functions.measure()
+        shown.append(REGISTRY.get_sample_value("promontory_log_functions_missing"))
+    assert shown == [1, 0]
+    assert [(each["event"], "127.0.0.1:7003" in each["cause"]) for each in logs] == [("functions_missing", True)]
