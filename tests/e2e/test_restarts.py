@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from prometheus_client.samples import Sample
 
+from promontory import __version__
 from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import scrape
+from tests.e2e.test_bot_command import promontory
 from tests.support import havoc, oracles
 from tests.support.players import play_while
 from tests.support.pools import pools
 from tests.support.process_logs import log_faults
+from tests.support.releases import NEXT, next_release
 from tests.support.waiting import eventually
 
 PLAYERS = 8
@@ -28,8 +34,8 @@ WORK = {
 
 @pytest.mark.timeout(240)
 async def test_a_rolling_restart_under_load_fails_no_move(platform: Platform) -> None:
-    """[event_log R2] Every process drains, stops and comes again, twice; streams are taken up where they broke."""
-    journal = await play_while(_restart_all(platform, times=2), platform, pools=pools(), players=PLAYERS)
+    """[event_log R2] Every process drains, stops and comes again; streams are taken up where they broke."""
+    journal = await play_while(_restart_all(platform), platform, pools=pools(), players=PLAYERS)
     assert journal.failed == []
     assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
@@ -46,19 +52,49 @@ async def test_matches_and_tickets_go_on_when_the_whole_platform_is_started_agai
     assert log_faults(platform.directory / "logs") == []
 
 
-@pytest.mark.timeout(240)
-async def test_two_replicas_of_every_service_serve_the_same_matches(platform: Platform) -> None:
-    """[event_log 2.14] Players meet across replicas, and every replica has its share in the work."""
+@pytest.mark.timeout(360)
+async def test_two_releases_serve_the_same_matches_and_one_is_upgraded_to_the_other(
+    platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[event_log 2.13, 2.14] Players meet across replicas, each has its share in the work, then the old ones go."""
+    monkeypatch.setenv("PYTHONPATH", str(next_release(tmp_path)))
+    await _load_functions(platform)
     await havoc.add(platform, *SECOND)
-    working = eventually(lambda: _have_worked(platform), seconds=90)
-    journal = await play_while(working, platform, pools=pools(), players=PLAYERS, replicas=2)
+    journal = await play_while(_upgrade(platform), platform, pools=pools(), players=PLAYERS, replicas=2)
+    assert await _releases(platform) == dict.fromkeys(platform.processes, NEXT)
     assert journal.failed == []
     assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
 
 
-async def _restart_all(platform: Platform, *, times: int) -> None:
-    for name in times * FIRST:
+async def _upgrade(platform: Platform) -> None:
+    """Let both releases work side by side, and then restart all of the old one as the next."""
+    assert set((await _releases(platform)).values()) == {__version__, NEXT}
+    await eventually(lambda: _have_worked(platform), seconds=90)
+    for name in (*FIRST, "admin"):
+        await havoc.restart(platform, name)
+
+
+async def _load_functions(platform: Platform) -> None:
+    """Load the functions of the release that processes import now, as the first step of an upgrade."""
+    code, _, err = await promontory("load-functions", PROMONTORY_REDIS_URL=platform.redis_url)
+    assert code == 0, err
+
+
+async def _releases(platform: Platform) -> dict[str, str]:
+    """Return the release of every process by its name."""
+    shown = [(await scrape([platform.ready[name].metrics])).samples for name in platform.processes]
+    releases = [_label(samples, "promontory_build_info", "version") for samples in shown]
+    return dict(zip(platform.processes, releases, strict=True))
+
+
+def _label(samples: Sequence[Sample], metric: str, name: str) -> str:
+    (found,) = [sample.labels[name] for sample in samples if sample.name == metric]
+    return found
+
+
+async def _restart_all(platform: Platform) -> None:
+    for name in FIRST:
         await havoc.restart(platform, name)
 
 
