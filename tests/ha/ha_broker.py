@@ -15,7 +15,7 @@ from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, broker_url
 from tests.support.standing_by import Group, sentinel_group
 from tests.support.waiting import eventually
 
-FAILOVER_SECONDS = 30.0
+FAILOVER_SECONDS = 60.0
 TASK = Task(PLAY_BOT_TURN, BOTS, ("pacific", "pc-000-a", 0, 1), "bot|pc-000-a|0|1", attempt=1)
 
 

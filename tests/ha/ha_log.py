@@ -25,7 +25,7 @@ from tests.support.waiting import eventually
 
 STREAMS = tuple(f"tc-{bucket:03x}-a" for bucket in range(16))
 STREAM, KEY = STREAMS[0], "{tc:000}:feed"
-FAILOVER_SECONDS = 20.0
+FAILOVER_SECONDS = 60.0
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ class Topology:
         self._read_at, self._max_age = float("-inf"), LOOK_SECONDS
         self._reading: asyncio.Task[ClusterMap] | None = None
         self._followers: WeakSet[ClusterRedis] = WeakSet()
+        self._is_closed = False
 
     def tell(self, follower: ClusterRedis) -> None:
         """Have `follower` drop its connections to nodes that are no primaries any more."""
@@ -64,8 +65,10 @@ class Topology:
     async def map(self) -> ClusterMap:
         """Return the map as it was a moment ago.
 
-        Raises `redis.exceptions.ConnectionError` if there is none yet, and no node answers.
+        Raises `redis.exceptions.ConnectionError` if there is none yet and no node answers, or all is closed.
         """
+        if self._is_closed:
+            raise RedisConnectionError("the client of the cluster is closed")
         if self._map is not None and asyncio.get_running_loop().time() - self._read_at <= self._max_age:
             return self._map
         if self._reading is None:
@@ -87,6 +90,7 @@ class Topology:
 
     async def aclose(self) -> None:
         """Close all connections."""
+        self._is_closed = True
         if self._reading is not None:
             await asyncio.wait([self._reading])
         for client in self._clients.values():

@@ -31,6 +31,7 @@ log = structlog.get_logger()
 KEPT_SECONDS = 60.0
 KEPT_BYTES = 32 * 1024 * 1024
 """What is older, or too much, is forgotten; a commit takes about 1 KB."""
+KEPT_OVERHEAD = 500
 
 _REFUSED = (VersionConflict, StreamClosed, CommandIdReused, LogCorrupt, Fenced)
 
@@ -49,18 +50,14 @@ class Log(Protocol):
 
 
 class _Kept(msgspec.Struct, frozen=True, eq=False):
-    """An acknowledged commit: what it was appended to, what it holds, and the position after it."""
+    """An acknowledged commit: what it was appended to, what it holds, the position after it, and its bytes, about."""
 
     stream: str
     expected: Position
     proposed: Proposed
     position: Position
     since: float
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        return 500 + sum(len(event.payload) for event in self.proposed.events)
+    size: int
 
     def is_not(self, made: tuple[str, int] | None) -> bool:
         """Tell whether what its command `made`, by fingerprint and version, is another commit or none."""
@@ -79,10 +76,11 @@ class Resending:
 
     def keep(self, stream: str, proposed: Proposed, *, expected: Position, position: Position) -> None:
         """Remember that `proposed` was acknowledged after `expected`, and that `position` is the one after it."""
-        kept = _Kept(stream, expected, proposed, position, self._clock())
+        size = KEPT_OVERHEAD + sum(len(event.payload) for event in proposed.events)
+        kept = _Kept(stream, expected, proposed, position, self._clock(), size)
         self._streams.setdefault(stream, {})[position.version] = kept
         self._ages.append(kept)
-        self._bytes += kept.size
+        self._bytes += size
         self._forget(kept.since - KEPT_SECONDS)
 
     async def offer(self, stream: str) -> bool:
