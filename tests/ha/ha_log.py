@@ -12,7 +12,17 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from promontory.eventlog.functions import LibraryMissing, event_log_library, load_library, verify_library
-from promontory.eventlog.port import EventLogUnavailable, FeedNote, LogCorrupt, Position, VersionConflict, chain
+from promontory.eventlog.port import (
+    START,
+    EventLogUnavailable,
+    FeedNote,
+    LogCorrupt,
+    PartlyUnavailable,
+    Position,
+    VersionConflict,
+    bucket_of,
+    chain,
+)
 from promontory.eventlog.redis_cluster import address_of, primaries
 from promontory.eventlog.redis_sentinel import Sentinels
 from promontory.eventlog.redis_server import Connections, UnsafeServer, check_policy, connect
@@ -141,6 +151,20 @@ async def test_buckets_lie_on_all_nodes(by_cluster: Group) -> None:
         await _fill(log)
         assert all([await server.dbsize() > 4 for server in await primaries(found.commands)])
         assert {each.stream async for page in log.openings("tc") for each in page} == set(STREAMS)
+
+
+async def test_a_shard_that_is_gone_does_not_hide_the_others(by_cluster: Group) -> None:
+    """[event_log R9] What is owed there is known, and so is that more may be."""
+    async with connect(by_cluster.url) as found:
+        await load_library(found.commands, event_log_library())
+        log = RedisEventLog(found.commands, blocking=found.blocking, clock=now_ms)
+        for stream in STREAMS:
+            await log.append(stream, proposal(due={f"tally|{stream}": 0}), expected=START)
+        by_cluster.kill(by_cluster.owner(KEY))
+        with pytest.raises(PartlyUnavailable) as refused:
+            await log.backlogs([bucket_of(stream) for stream in STREAMS])
+        assert "tc:000" not in refused.value.found
+        assert len(refused.value.found) > 4
 
 
 async def test_a_slot_that_moves_takes_its_commits_along(by_cluster: Group) -> None:

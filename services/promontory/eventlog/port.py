@@ -17,6 +17,14 @@ class EventLogUnavailable(Exception):
     """The log did not answer: the outcome is unknown. Repeat with the same command id."""
 
 
+class PartlyUnavailable(EventLogUnavailable):
+    """A part of the log did not answer; `found` is what the others did."""
+
+    def __init__(self, found: Mapping[str, Backlog], cause: EventLogUnavailable) -> None:
+        super().__init__(str(cause))
+        self.found = found
+
+
 class VersionConflict(Exception):
     """The stream is not at the expected position; read and decide again."""
 
@@ -259,7 +267,7 @@ class EventLog(Protocol):
     async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
         """Return the backlog of each of `buckets` that has an obligation, due or ahead, as of the caller's clock.
 
-        Cheap: one round trip for all of them.
+        Cheap: one round trip for all of them. Raises `PartlyUnavailable` with those that are known.
         """
 
 

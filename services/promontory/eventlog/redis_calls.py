@@ -7,7 +7,7 @@ repeated because whoever makes it has made that safe.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -59,6 +59,11 @@ class Caller:
                 return await pipe.execute()
 
         return await self.call(send)
+
+    async def by_node(self, keys: Sequence[str]) -> Sequence[Sequence[str]]:
+        """Return `keys` in groups, those of one node together; all of them, if there is one server."""
+        client = self._client
+        return await self.call(lambda: client.by_node(keys)) if isinstance(client, ClusterRedis) else [keys]
 
     async def keys(self, pattern: str, *, page: int) -> AsyncIterator[list[bytes]]:
         """Yield the keys that match `pattern`, in pages of `page` looked at, from all nodes; some may come twice."""

@@ -170,6 +170,14 @@ class ClusterRedis(Redis):
             answers.update(zip(mine, found, strict=True))
         return [answers[place] for place in range(len(commands))]
 
+    async def by_node(self, keys: Sequence[str]) -> Sequence[Sequence[str]]:
+        """Return `keys` in groups that one node each serves."""
+        owners = (await self._topology.map()).owners
+        groups: dict[Host | None, list[str]] = {}
+        for key in keys:
+            groups.setdefault(owners[slot_of(("GET", key))], []).append(key)
+        return tuple(groups.values())
+
     async def flushdb(self, asynchronous: bool = False, **options: Any) -> Any:
         """Delete everything, on every primary."""
         return all([await each.flushdb(asynchronous, **options) for each in await self.primaries()])

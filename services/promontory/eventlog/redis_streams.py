@@ -29,6 +29,7 @@ from promontory.eventlog.port import (
     Head,
     LogCorrupt,
     Opening,
+    PartlyUnavailable,
     Position,
     Proposed,
     StoredEvent,
@@ -342,13 +343,25 @@ class RedisEventLog:
         """Return the backlog of each of `buckets` that has an obligation; see `EventLog.backlogs`."""
         if not buckets:
             return {}
-        keys, now = [_key(bucket, "due") for bucket in buckets], self._clock()
+        names = {_key(bucket, "due"): bucket for bucket in buckets}
+        groups = await self._caller.by_node(tuple(names))
+        answers = await asyncio.gather(*(self._backlogs(keys) for keys in groups), return_exceptions=True)
+        found = {names[key]: each for answer in answers if isinstance(answer, Mapping) for key, each in answer.items()}
+        for answer in answers:
+            if isinstance(answer, EventLogUnavailable) and len(groups) > 1:
+                raise PartlyUnavailable(found, answer)
+            if isinstance(answer, BaseException):
+                raise answer
+        return found
+
+    async def _backlogs(self, keys: Sequence[str]) -> Mapping[str, Backlog]:
+        now = self._clock()
         replies = await self._caller.pipeline(
             *(("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys), *(("ZCOUNT", key, "-inf", now) for key in keys)
         )
         earliest, due = replies[: len(keys)], replies[len(keys) :]
-        found = zip(buckets, earliest, due, strict=True)
-        return {bucket: Backlog(count, int(float(first[1]))) for bucket, first, count in found if first}
+        found = zip(keys, earliest, due, strict=True)
+        return {key: Backlog(count, int(float(first[1]))) for key, first, count in found if first}
 
     async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
         """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 import structlog
 
-from promontory.eventlog.port import Backlog, Claimed, ClockSkew, EventLog, EventLogUnavailable, bucket_of
+from promontory.eventlog.port import (
+    Backlog,
+    Claimed,
+    ClockSkew,
+    EventLog,
+    EventLogUnavailable,
+    PartlyUnavailable,
+    bucket_of,
+)
 from promontory.games.registry import entry_by_code
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.domain import KINDS, Ages, ArchiveDue, BotTurn, ClockDue, Task, kind_of, parse, task_of
@@ -97,8 +105,18 @@ class Dispatcher:
             await self._hand_out({bucket_of(note.stream): None for note in notes})
 
     async def sweep(self) -> None:
-        """Hand out all that is due in any bucket, and measure what waits."""
-        backlogs = await self._log.backlogs(self._buckets)
+        """Hand out all that is due in any bucket, and measure what waits.
+
+        Raises `EventLogUnavailable`; if that is a part of the log, what is due in the others has been handed out.
+        """
+        try:
+            backlogs = await self._log.backlogs(self._buckets)
+        except PartlyUnavailable as error:
+            await self._sweep(error.found)
+            raise
+        await self._sweep(backlogs)
+
+    async def _sweep(self, backlogs: Mapping[str, Backlog]) -> None:
         self._gauges.show(backlogs)
         await self._look_for_room()
         horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)

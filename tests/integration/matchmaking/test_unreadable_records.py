@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.api.players.v1 import players_service_pb2 as players_pb
+from promontory.eventlog.redis_server import connect
 from promontory.matchmaking.redis_tickets import DUE, ENDS, key
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import NOW_MS, POOL, pool
@@ -22,8 +23,8 @@ STRANGE = b'{"from": "a later release"}'
 
 @pytest.fixture
 async def replica(settings: MatchmakingSettings, peers: Peers, keys: Keys) -> AsyncIterator[Replica]:
-    async with Redis.from_url(settings.redis_url) as redis:
-        await _write_strange(redis)
+    async with connect(settings.redis_url) as connections:
+        await _write_strange(connections.commands)
     async with matchmaking_served(settings, [pool()], peers, keys) as served:
         yield served
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from promontory.eventlog.memory import MemoryEventLog
-from promontory.eventlog.port import START, Claimed, ClockSkew, EventLogUnavailable
+from promontory.eventlog.port import START, Backlog, Claimed, ClockSkew, EventLogUnavailable, PartlyUnavailable
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.dispatcher import MAX_QUEUED, Dispatcher, OwnChores, Pace
 from promontory.relay.domain import BotTurn, ClockDue, Task
@@ -231,6 +231,16 @@ async def test_a_relay_stays_away_after_a_failure_and_stops_when_told(error: Exc
     assert relay.broker.sent == []
 
 
+async def test_what_is_due_in_a_part_of_the_log_is_handed_out_while_another_is_away() -> None:
+    """[event_log R9] One shard of a cluster has no primary: the bots of the others play on."""
+    relay = Relay(_Partial(clock=now_ms))
+    await relay.oblige(BOT)
+    with capture_logs() as lines:
+        async with relay.running(ONCE):
+            await eventually(true(lambda: relay.broker.sent and lines))
+    assert (relay.broker.sent, {line["event"] for line in lines}) == ([f"{BOT}|1"], {"event_log_unavailable"})
+
+
 async def test_a_relay_that_stops_finishes_the_fallbacks_it_started(relay: Relay) -> None:
     """[event_log 2.14] Drain."""
     await relay.oblige(BOT)
@@ -277,6 +287,14 @@ async def test_a_clock_that_cannot_be_enforced_now_comes_again(relay: Relay) -> 
 
 async def _settled(relay: Relay) -> bool:
     return await relay.log.oldest_due("tc:000") is None
+
+
+class _Partial(MemoryEventLog):
+    """A log that never answers for all buckets."""
+
+    async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
+        """Tell of some, and fail."""
+        raise PartlyUnavailable(await super().backlogs(buckets[:1]), EventLogUnavailable("a node is gone"))
 
 
 class _Failing(MemoryEventLog):
