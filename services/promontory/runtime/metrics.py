@@ -63,7 +63,7 @@ TASKS_QUEUED = Gauge("promontory_tasks_queued", "Tasks that wait at the broker."
 LOG_MEMORY_BYTES = Gauge("promontory_log_memory_bytes", "Memory that the event log's server uses.")
 LOG_MEMORY_LIMIT_BYTES = Gauge("promontory_log_memory_limit_bytes", "What that server may use; 0: it has no limit.")
 LOG_PERSISTS = Gauge("promontory_log_persists", "1 if that server's last write of its append-only file succeeded.")
-LOG_FUNCTIONS_MISSING = Gauge("promontory_log_functions_missing", "1 if a primary lacks the functions of the event log.")
+LOG_FUNCTIONS_MISSING = Gauge("promontory_log_functions_missing", "1 if a primary of the log lacks its functions.")
 
 ARCHIVE_AFTER_SECONDS = Gauge(
     "promontory_archive_after_seconds", "How long after its end a match is to be archived.", ["game"]
