@@ -126,10 +126,12 @@ image: setup ## Build the container image with docker, podman or buildah
 
 image-test: setup ## Run the image's processes in containers; builds it without a registry of images
 	@$(BIN)/python -m tools.image needs || { echo "The image was NOT checked." >&2; exit 0; }; \
+	$(BIN)/python -m tools.image build-for-tests && \
 	$(BIN)/pytest -s $(or $(ARGS),tests/deploy/image_processes.py)
 
 compose-test: setup ## Run deploy/compose.yaml in a Docker of its own
 	@$(BIN)/python -m tools.image compose-needs || { echo "Compose was NOT checked." >&2; exit 0; }; \
+	$(BIN)/python -m tools.image build-for-tests && \
 	$(BIN)/pytest $(or $(ARGS),tests/deploy/compose_platform.py)
 
 build: setup ## Build the wheel and the source archive into dist/

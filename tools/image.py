@@ -1,6 +1,7 @@
 """Build the image: for users from the public base image, with docker, podman or buildah, whichever there is.
 
-`build-with-stand-in` is for tests where there is no registry of images; see `tools/stand_ins.py`.
+`build-for-tests` takes a stand-in of that, where there is no registry of images, and makes those of the servers beside
+it; see `tools/stand_ins.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from promontory import __version__
-from tools.stand_ins import BUILDAH, PYTHON, STORAGE, run, stand_in
+from tools.stand_ins import BUILDAH, PROMETHEUS, PYTHON, STORAGE, VALKEY, run, stand_in
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
@@ -32,9 +33,10 @@ def missing(action: str) -> list[str]:
     return [*sorted(packages), *([] if os.geteuid() == 0 else ["the rights of root"])]
 
 
-def build_with_stand_in() -> str:
-    """Build the image from the stand-in of its base, and return its name."""
-    stand_in(PYTHON)
+def build_for_tests() -> str:
+    """Build the image from the stand-in of its base, and return its name; make the other stand-ins."""
+    for name in (PYTHON, VALKEY, PROMETHEUS):
+        stand_in(name)
     isolation = ["--isolation", "chroot", "--pull-never", "--layers", "--format", "docker"]
     run(*BUILDAH, "build", "--quiet", *isolation, *_described(), "--tag", IMAGE, ROOT)
     run("podman", *STORAGE, "image", "prune", "--force", "--filter", "until=24h")  # keeps what builds take up again
@@ -69,14 +71,14 @@ def _described() -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Build, or tell what is missing for it; the exit code is 3 if something is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("action", choices=("build", "build-with-stand-in", "needs", "compose-needs"))
+    parser.add_argument("action", choices=("build", "build-for-tests", "needs", "compose-needs"))
     action = parser.parse_args(argv).action
     if action != "build" and (lacking := missing(action)):
         sys.stderr.write(f"to run containers here, there lacks {', '.join(lacking)}\n")
         return 3
     try:
         if action.startswith("build"):
-            sys.stdout.write(f"built {build() if action == 'build' else build_with_stand_in()}\n")
+            sys.stdout.write(f"built {build() if action == 'build' else build_for_tests()}\n")
     except LookupError as error:
         sys.stderr.write(f"{error}\n")
         return 3

@@ -19,7 +19,7 @@ from tests.deploy.docker import Docker, running_docker
 from tests.deploy.running import until
 from tests.deploy.test_compose import ONCE, OURS, SERVICES
 from tests.house.source import ROOT
-from tools.image import build_with_stand_in
+from tools.image import IMAGE
 from tools.stand_ins import PROMETHEUS, VALKEY, stand_in
 
 FILE = ["--file", ROOT / "deploy" / "compose.yaml"]
@@ -68,7 +68,7 @@ class Platform(NamedTuple):
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """Everything that the file has, up."""
-    images = [build_with_stand_in(), stand_in(VALKEY), stand_in(PROMETHEUS)]
+    images = [IMAGE, stand_in(VALKEY), stand_in(PROMETHEUS)]
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
         running_docker(Path(directory)) as engine,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from promontory.runtime.settings import inherited
 from tests.deploy.running import until
 from tools.stand_ins import BUILDAH, run
 
@@ -22,7 +22,8 @@ class Docker:
     """A Docker daemon that runs, and Compose with it."""
 
     def __init__(self, socket: Path, pid: int) -> None:
-        self._environ = {"PATH": os.environ["PATH"], "HOME": str(Path.home()), "DOCKER_HOST": f"unix://{socket}"}  # noqa: TID251
+        ours = {name: value for name, value in inherited().items() if not name.startswith("PROMONTORY_")}
+        self._environ = {**ours, "DOCKER_HOST": f"unix://{socket}"}
         self._network = ["nsenter", f"--net=/proc/{pid}/ns/net"]
 
     def docker(self, *arguments: str | Path) -> str:

@@ -26,7 +26,7 @@ from tests.deploy.containers import (
     podman,
 )
 from tests.deploy.running import until
-from tools.image import IMAGE, build_with_stand_in
+from tools.image import IMAGE
 from tools.stand_ins import PYTHON, stand_in
 
 GRACE_SECONDS = 35
@@ -44,7 +44,6 @@ FIGURES: dict[str, dict[str, float]] = {name: {} for name in PROCESSES}
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
     """The whole platform, in which a house bot comes soon."""
-    build_with_stand_in()
     pools = tmp_path_factory.mktemp("pools") / "pools.toml"
     pools.write_text(re.sub("(house_bots_after_seconds =).*", r"\1 0.5", shipped()), "utf-8")
     found = Containers(f"promontory-{tmp_path_factory.getbasetemp().name}", pools=pools)
