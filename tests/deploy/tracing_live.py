@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Iterator
 
 import pytest
 
@@ -32,50 +33,55 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Collec
             yield collector, platform
 
 
-def traces_through(collector: Collector, *steps: tuple[str, str]) -> list[Sequence[Seen]]:
-    """Return the traces that hold all of `steps`: the process and the span's name."""
-    wanted = set(steps)
-    return [spans for spans in collector.traces().values() if wanted <= {(each.process, each.name) for each in spans}]
+RULES, SUBMIT = f"rules.{GAME}", "TranscontinentalService/SubmitCommand"
+TO_THE_BOT = [
+    (RULES, SUBMIT),
+    (RULES, "append"),
+    ("relay", "publish promontory.play_bot_turn"),
+    ("worker", "promontory.play_bot_turn"),
+    (RULES, SUBMIT),
+]
+TO_THE_RATING = [
+    (RULES, SUBMIT),
+    (RULES, "append"),
+    ("relay", "publish promontory.tally_match"),
+    ("worker", "promontory.tally_match"),
+    ("scoring", "ScoringService/TallyMatch"),
+]
 
 
-async def test_a_command_is_one_trace_to_the_bot_s_answer_and_the_last_one_to_the_rating(
-    collected: tuple[Collector, Platform],
+@pytest.mark.parametrize("steps", [TO_THE_BOT, TO_THE_RATING], ids=["to the bot's command", "to the rating"])
+async def test_what_a_command_sets_off_is_one_trace(
+    collected: tuple[Collector, Platform], steps: list[tuple[str, str]]
 ) -> None:
-    """[style 8] Four processes: rules, relay, worker, scoring. Who plays, and what is held, is in none of the spans."""
+    """[style 8] Each step is the parent of the next; the last command of a match goes through four processes."""
     collector, platform = collected
     async with client_of(platform, PLAYER) as client:
         await play_match(client, f"{GAME}.ranked", Journal(), most=COMMANDS)
 
-    rules, name = f"rules.{GAME}", "TranscontinentalService/SubmitCommand"
+    async def seen() -> list[list[Seen]]:
+        await asyncio.sleep(0.2)
+        return [line for line in lines(collector) if [(each.process, each.name) for each in line] == steps]
 
-    async def answered() -> list[Sequence[Seen]]:
-        steps = ((rules, name), (rules, "append"), ("relay", "publish promontory.play_bot_turn"))
-        return traces_through(collector, *steps, ("worker", "promontory.play_bot_turn"))
+    (line, *_) = await eventually(seen, seconds=30)
+    told = {each.attributes.get("promontory.match_id") for each in line} - {None}
+    assert (len({each.trace for each in line}), len(told)) == (1, 1)
 
-    async def rated() -> list[Sequence[Seen]]:
-        steps = ((rules, name), (rules, "append"), ("relay", "publish promontory.tally_match"))
-        steps += (("worker", "promontory.tally_match"), ("scoring", "ScoringService/TallyMatch"))
-        return traces_through(collector, *steps)
 
-    (spans, *_) = await eventually(answered, seconds=30)
-    by_id = {span.id: span for span in spans}
-    submitted = [span for span in spans if span.name == name]
-    lines = [list(map(by_id.get, _line(span, by_id))) for span in submitted]
-    longest = max(lines, key=len)
-    assert [(each.process, each.name) for each in longest if each] == [
-        (rules, name),
-        (rules, "append"),
-        ("relay", "publish promontory.play_bot_turn"),
-        ("worker", "promontory.play_bot_turn"),
-        (rules, name),
-    ]
-    assert len({each.attributes["promontory.match_id"] for each in longest if each and each.process != "worker"}) == 1
-    await eventually(rated, seconds=30)
-    told = [(key, value) for span in collector.spans for key, value in span.attributes.items()]
+async def test_spans_tell_neither_who_plays_nor_tokens(collected: tuple[Collector, Platform]) -> None:
+    collector, _ = collected
+    told = [pair for span in collector.spans for pair in span.attributes.items()]
+    assert told
     assert {key for key, _ in told} - TOLD == set()
     assert [pair for pair in told if PLAYER in pair[1] or "eyJ" in pair[1]] == []
 
 
-def _line(span: Seen, by_id: dict[str, Seen]) -> list[str]:
-    """Return the ids of the spans from the trace's first one to `span`."""
-    return [*(_line(by_id[span.parent], by_id) if span.parent in by_id else ()), span.id]
+def lines(collector: Collector) -> list[list[Seen]]:
+    """Return each span with all that it came from, the first of its trace first."""
+    spans = list(collector.spans)
+    by_id = {span.id: span for span in spans}
+    return [_line(span, by_id) for span in spans]
+
+
+def _line(span: Seen, by_id: dict[str, Seen]) -> list[Seen]:
+    return [*(_line(by_id[span.parent], by_id) if span.parent in by_id else ()), span]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -37,10 +37,6 @@ class Collector(service.TraceServiceServicer):
             process = _texts(resource.resource.attributes)["service.name"]
             self.spans += [_seen(process, span) for scope in resource.scope_spans for span in scope.spans]
         return pb.ExportTraceServiceResponse()
-
-    def traces(self) -> Mapping[str, Sequence[Seen]]:
-        """Return the spans by trace."""
-        return {trace: [span for span in self.spans if span.trace == trace] for trace in {s.trace for s in self.spans}}
 
 
 @contextmanager
