@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from celery import Celery
 
 from promontory.relay.celery_publisher import CeleryPublisher
 from promontory.relay.domain import Task
 from promontory.relay.ports import BrokerUnavailable
-from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, broker_url
+from promontory.runtime import clock
+from promontory.runtime.broker import BOTS, PLAY_BOT_TURN, broker_url, celery_settings
 from tests.support.standing_by import Group, sentinel_group
 from tests.support.waiting import eventually
 
@@ -40,6 +43,31 @@ async def test_tasks_are_sent_on_once_a_replica_is_the_primary(publisher: Celery
     await eventually(lambda: _is_sent(publisher), seconds=FAILOVER_SECONDS)
     assert group.owner("") != victim
     assert (await publisher.queued())[BOTS] == 2
+
+
+async def test_a_transaction_goes_on_at_the_next_primary(group: Group) -> None:
+    """[event_log P22] A worker gives messages back in one; it must not try for ever what a replica refuses."""
+    app = Celery("test", set_as_current=False)
+    app.conf.update(celery_settings(broker_url("", group.url)))
+    victim = group.owner("")
+
+    def change(pipe: Any) -> None:
+        if group.owner("") == victim:
+            group.hand_over(victim)
+            _await_handover(group, victim)
+        pipe.multi()
+        pipe.set("given", "back")
+
+    with app.connection_for_write() as connection:
+        client = connection.default_channel.client
+        await asyncio.to_thread(client.transaction, change, "unacked")
+        assert client.get("given") == b"back"
+
+
+def _await_handover(group: Group, victim: int) -> None:
+    deadline = clock.monotonic() + FAILOVER_SECONDS
+    while group.owner("") == victim and clock.monotonic() < deadline:
+        clock.pause(0.05)
 
 
 async def _is_sent(publisher: CeleryPublisher) -> bool:

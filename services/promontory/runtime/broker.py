@@ -56,6 +56,9 @@ def celery_settings(url: str) -> dict[str, Any]:
     """
     found = _settings(url)
     if is_group(url):
+        from promontory.runtime.redis_broker import find_primaries  # noqa: PLC0415 - nobody else needs Celery here
+
+        find_primaries()
         group = server_group(url)
         found["broker_url"] = ";".join(_sentinel_url(group, host, port) for host, port in group.hosts)
         found["broker_transport_options"] |= {"master_name": group.primary, "sentinel_kwargs": _to_sentinels(group)}
