@@ -82,7 +82,7 @@ async def test_a_platform_goes_on_from_its_backup(installation: Installation, pl
     """[event_log 2.7] All that was acknowledged before is there; who saw more is told; what is over stays over."""
     lost, ended = await seated(players), await seated(players)
     journal, known = Journal(), list[Acknowledged]()
-    playing = [asyncio.create_task(play_seat(seat, journal)) for seat in await seated(players)]
+    playing = [asyncio.create_task(play_seat(seat, journal, thinking_seconds=0.3)) for seat in await seated(players)]
     await eventually(lambda: _has_played(journal))
     known = list(journal.acknowledged)
     assert "backed up" in await installation.run("backup", str(installation.backup))

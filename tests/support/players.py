@@ -70,14 +70,20 @@ async def play_match(client: AsyncClient, pool: str, journal: Journal, *, most: 
     return await play_seat(await client.play(pool), journal, most=most)
 
 
-async def play_seat(seat: Seat, journal: Journal, *, most: int | None = None) -> MatchSummary:
-    """Play a seat to the end of its match, or resign it after `most` commands, and return how the match ended."""
+async def play_seat(
+    seat: Seat, journal: Journal, *, most: int | None = None, thinking_seconds: float = 0
+) -> MatchSummary:
+    """Play a seat to the end of its match, or resign it after `most` commands, and return how the match ended.
+
+    A player who takes `thinking_seconds` for each command plays on while a test does something else.
+    """
     game = await seat.rules()
     choose, rng = policy(game, QUICK.get(seat.game, "random")), Random(1)
     waiting_since, given = clock.monotonic(), 0
     async for update in seat:
         if update.your_turn:
             journal.pauses.append(clock.monotonic() - waiting_since)
+            await asyncio.sleep(thinking_seconds)
             command = game.resign(seat.seat) if given == most else choose(update.view, rng)
             given += await _play(seat, command, update, journal)
             waiting_since = clock.monotonic()
