@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SYNCED := $(VENV)/.synced
 RELEASED := protos/released.binpb
+BENCH := $(VENV)/.bench
 
 # Any Python from 3.11 on that can make virtual environments; name another with PYTHON=.
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -33,6 +34,10 @@ $(SYNCED): uv.lock pyproject.toml | $(BIN)/uv
 	$(BIN)/uv sync --locked --all-extras >&2
 	@touch $@
 
+$(BENCH): $(SYNCED)
+	$(BIN)/uv sync --locked --all-extras --group bench >&2
+	@touch $@
+
 $(BIN)/uv:
 	@test -n "$(PYTHON)" || { \
 		echo "Promontory needs Python 3.11 or newer with its venv module, and found none." >&2; \
@@ -50,7 +55,7 @@ up: setup ## Start everything on this machine and keep it running until Ctrl-C
 test: setup ## Run all tests; JOBS=n sets how many at a time
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
-bench-rules: setup ## Measure the rules of every game; ARGS=--profile shows what is hottest
+bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows what is hottest
 	@$(BIN)/python -m tests.bench.rules $(ARGS)
 
 bench-watch: setup ## Measure what watching costs: 5,000 streams of 500 matches, a minute and a half
