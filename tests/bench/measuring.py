@@ -1,0 +1,165 @@
+"""What benchmarks share: CPU time of processes, percentiles, variants in turns, tables, and the JSON that comes last.
+
+Machines differ and are noisy, so variants that are to be compared run in one run, in `turns`; what counts is CPU time
+and the ratios between variants. A `Meter` also tells how much of the machine others used meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from typing import Any, TypeVar
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+T = TypeVar("T")
+
+QUIET_CORES = 0.3
+"""How much of the machine others may use while something is measured that is to count as quiet."""
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_MIB = 2**20
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Percentiles and the longest of some times, in ms."""
+
+    p50: float
+    p95: float
+    p99: float
+    longest: float
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What a `Meter` saw: elapsed seconds, CPU seconds by name, and the cores that all other processes used."""
+
+    seconds: float
+    cpu: Mapping[str, float]
+    foreign_cores: float
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The CPU seconds of all that was watched."""
+        return sum(self.cpu.values())
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether others left the machine to this."""
+        return self.foreign_cores <= QUIET_CORES
+
+
+class Meter:
+    """Measures from its creation on what the process trees in `pids`, by name, take; this process and its own are ours.
+
+    A pid that is `os.getpid()` counts for itself, without its children.
+    """
+
+    def __init__(self, pids: Mapping[str, int]) -> None:
+        self._pids = dict(pids)
+        self._started, self._cpu, self._foreign = self._read()
+
+    def read(self) -> Measured:
+        """Return what was taken until now; call it as often as you like."""
+        now, cpu, foreign = self._read()
+        seconds = now - self._started
+        taken = {name: round(after - self._cpu[name], 4) for name, after in cpu.items()}
+        return Measured(seconds, taken, round(max(0.0, foreign - self._foreign) / seconds, 2))
+
+    def _read(self) -> tuple[float, dict[str, float], float]:
+        children = _children()
+        cpu = {name: self._of(pid, children) for name, pid in self._pids.items()}
+        foreign = _busy_seconds() - _tree_seconds(os.getpid(), children)
+        return time.perf_counter(), cpu, foreign
+
+    @staticmethod
+    def _of(pid: int, children: Mapping[int, Sequence[int]]) -> float:
+        return _own_seconds(pid) if pid == os.getpid() else _tree_seconds(pid, children)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process and all its descendants, in steps of a clock tick (10 ms); 0 if it is gone."""
+    return _tree_seconds(pid, _children())
+
+
+def memory_mib(pid: int) -> float:
+    """Return the memory that a process, without its children, has in use: its resident set."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
+
+
+def spread(seconds: Sequence[float]) -> Spread:
+    """Return the percentiles of times given in seconds, one at least."""
+    values = seconds if len(seconds) > 1 else [*seconds, *seconds]
+    cuts = quantiles(values, n=100, method="inclusive")
+    return Spread(*(round(1000 * each, 3) for each in (cuts[49], cuts[94], cuts[98], max(values))))
+
+
+def turns(variants: Sequence[T], rounds: int, *, seed: int = 1) -> Iterator[T]:
+    """Yield every variant once a round, in another order in each."""
+    random = Random(seed)
+    for _ in range(rounds):
+        yield from random.sample(variants, len(variants))
+
+
+def rounded(number: float) -> str:
+    """Return a number as people read it, with three digits where it has a fraction."""
+    places = 0 if number >= 100 else 1 if number >= 10 else 2
+    return f"{number:,.{places}f}"
+
+
+def table(title: str, first: str, *columns: str) -> Table:
+    """Return a table whose `first` column holds names and the others figures."""
+    made = Table(title=title)
+    made.add_column(first, overflow="fold")
+    for column in columns:
+        made.add_column(column, justify="right")
+    return made
+
+
+def report(figures: Any, tables: Iterable[Table], *, only_json: bool = False) -> None:
+    """Print the tables unless `only_json`, then `figures` as one line of JSON, the last of a benchmark."""
+    if not only_json:
+        Console(width=None if sys.stdout.isatty() else 140).print(*tables, sep="\n")
+    sys.stdout.write(json.dumps(msgspec.to_builtins(figures)) + "\n")
+    sys.stdout.flush()
+
+
+def _stat(pid: int) -> Sequence[str]:
+    """Return the fields of `/proc/<pid>/stat` from the state on, or none if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ()
+
+
+def _own_seconds(pid: int) -> float:
+    fields = _stat(pid)
+    return sum(map(int, fields[11:13])) / _TICKS_PER_SECOND
+
+
+def _tree_seconds(pid: int, children: Mapping[int, Sequence[int]]) -> float:
+    """Return the CPU time of a process, of its children that ended, and of those that run."""
+    own = sum(map(int, _stat(pid)[11:15])) / _TICKS_PER_SECOND
+    return own + sum(_tree_seconds(child, children) for child in children.get(pid, ()))
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
+            found.setdefault(int(fields[1]), []).append(int(entry.name))
+    return found
+
+
+def _busy_seconds() -> float:
+    """Return how long the machine's cores were busy, with whatever."""
+    with Path("/proc/stat").open() as lines:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, lines.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / _TICKS_PER_SECOND
