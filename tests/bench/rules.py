@@ -5,18 +5,21 @@ games, with views and choices, and then the bare rules: the recorded commands ju
 together, then one by one. Figures are CPU time, each single one with the half microsecond it takes to read the clock.
 Compare the ratios of one run, since machines differ and are noisy; `--against` measures another checkout in turns with
 this one.
+
+In the same run OpenSpiel's games of like size are played, where it is installed. A decision is what a random player
+needs, theirs or ours: to be told what is legal, to choose, and to have the choice applied (`tests/bench/rules_peers.py`
+says what differs). The ratios are decisions per CPU second of ours to theirs.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
-import json
 import pstats
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat, takewhile
 from pathlib import Path
 from random import Random
@@ -32,6 +35,8 @@ from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
 from promontory.games.registry import GAMES, AnyGame, entry
+from tests.bench import measuring
+from tests.bench.rules_peers import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
 
 HOTTEST = 10
 ROUNDS = 3
@@ -66,8 +71,9 @@ class Times(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """The figures of one game with one number of seats: what is done per CPU second, and how long one thing takes.
 
-    `games_per_second` is with views and choices, `rules_games_per_second` and `commands_per_second` without. `command`
-    is the time to decide a command and to evolve the state, `choice` that of the policy to choose it from the view.
+    `games_per_second` is with views and choices, `rules_games_per_second` and `commands_per_second` without, and
+    `decisions_per_second` with the legal commands and the choice, but no more of the view. `command` is the time to
+    decide a command and to evolve the state, `choice` that of the policy to choose it from the view.
     """
 
     game: str
@@ -77,6 +83,7 @@ class Figures(msgspec.Struct, frozen=True):
     games_per_second: float
     rules_games_per_second: float
     commands_per_second: float
+    decisions_per_second: float
     command: Times
     choice: Times
 
@@ -106,6 +113,13 @@ def play(game: AnyGame, seats: int, number: int, *, policy_name: str = "random")
     return Recording(draws, seats, tuple(commands), tuple(choosing))
 
 
+def decide_again(game: AnyGame, recording: Recording) -> None:
+    """Decide and evolve the recorded commands, and find all that is legal before each."""
+    for state, command in zip(judge_again(game, recording), (*recording.commands, None), strict=True):
+        if command is not None:
+            game.legal(state, game.seat_of(command))
+
+
 def judge_again(game: AnyGame, recording: Recording) -> Iterator[Any]:
     """Decide and evolve the recorded commands, and nothing else; yield the state before each and at the end."""
     state = game.initial(recording.seats)
@@ -131,6 +145,7 @@ def measure(game: AnyGame, seats: int, limits: Limits) -> Figures:
     started = time.process_time()
     commands = sum(sum(1 for _ in judge_again(game, recording)) - 1 for recording in recordings)
     bare = time.process_time() - started
+    deciding = _deciding_seconds(game, recordings)
     clocks = [[time.process_time_ns() for _ in judge_again(game, recording)] for recording in recordings]
     return Figures(
         game=game.name,
@@ -140,9 +155,19 @@ def measure(game: AnyGame, seats: int, limits: Limits) -> Figures:
         games_per_second=round(len(recordings) / whole, 1),
         rules_games_per_second=round(len(recordings) / bare, 1),
         commands_per_second=round(commands / bare),
+        decisions_per_second=round(commands / deciding),
         command=times([after - before for clock in clocks for before, after in pairwise(clock)]),
         choice=times([nanoseconds for recording in recordings for nanoseconds in recording.choosing]),
     )
+
+
+def _deciding_seconds(game: AnyGame, recordings: Sequence[Recording]) -> float:
+    """Return what a random player needs for all of `recordings`: to know what is legal, to choose, and to act."""
+    started = time.process_time()
+    for recording in recordings:
+        decide_again(game, recording)
+    choosing = sum(sum(recording.choosing) for recording in recordings)
+    return time.process_time() - started + choosing / 1e9
 
 
 def times(nanoseconds: Sequence[int]) -> Times:
@@ -174,6 +199,7 @@ def best(runs: Iterable[Figures]) -> Figures:
             games_per_second=max(first.games_per_second, other.games_per_second),
             rules_games_per_second=max(first.rules_games_per_second, other.rules_games_per_second),
             commands_per_second=max(first.commands_per_second, other.commands_per_second),
+            decisions_per_second=max(first.decisions_per_second, other.decisions_per_second),
             command=_least(first.command, other.command),
             choice=_least(first.choice, other.choice),
         )
@@ -192,30 +218,44 @@ def compared(checkout: Path, names: Sequence[str], limits: Limits) -> tuple[list
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure the games and print the figures, then what is hottest."""
-    parser = argparse.ArgumentParser(prog="bench-rules", description="Measure the rules of every game.")
-    names = [game.name for game in GAMES]
-    parser.add_argument("--game", choices=names, help="measure this game only")
+    """Measure the games and print the figures, then what is hottest, and last all as one line of JSON."""
+    arguments = _parser().parse_args(argv)
+    limits = Limits(arguments.games, arguments.seconds, arguments.policy)
+    names = [arguments.game] if arguments.game else [game.name for game in GAMES]
+    theirs: list[Figures] = []
+    others: list[PeerFigures] = []
+    if arguments.against:
+        figures, theirs = compared(arguments.against, names, limits)
+    else:
+        figures = _measured(names, limits, quiet=arguments.json)
+        others = _measured_peers(limits, quiet=arguments.json) if arguments.peers else []
+    hot = {name: hottest(entry(name).load(), limits) for name in (names if arguments.profile else ())}
+    ratios = ratios_to_peers(figures, others)
+    shown = {"figures": figures, "against": theirs, "peers": others, "hottest": hot, "ratios": ratios}
+    measuring.report(shown, _tables(figures, theirs, others, hot), only_json=arguments.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="bench-rules", description=__doc__, formatter_class=raw)
+    parser.add_argument("--game", choices=[game.name for game in GAMES], help="measure this game only")
     parser.add_argument("--games", type=int, default=200, help="games with each number of seats (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=3, help="play no longer than this (default: %(default)s)")
     parser.add_argument("--policy", default="random", help="the policy in every seat (default: %(default)s)")
     parser.add_argument("--profile", action="store_true", help="also show the ten hottest functions of each game")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with another checkout of the project")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args(argv)
-    limits = Limits(arguments.games, arguments.seconds, arguments.policy)
-    names = [arguments.game] if arguments.game else names
-    theirs: list[Figures] = []
-    if arguments.against:
-        figures, theirs = compared(arguments.against, names, limits)
-    else:
-        figures = _measured(names, limits, quiet=arguments.json)
-    hot = {name: hottest(entry(name).load(), limits) for name in (names if arguments.profile else ())}
-    if arguments.json:
-        shown = {"figures": figures, "against": theirs, "hottest": hot}
-        sys.stdout.write(json.dumps(msgspec.to_builtins(shown)) + "\n")
-    else:
-        _show(figures, theirs, hot)
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave OpenSpiel's games out")
+    parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
+    return parser
+
+
+def ratios_to_peers(figures: Iterable[Figures], others: Iterable[PeerFigures]) -> dict[str, dict[str, float]]:
+    """Return how many decisions each game takes while a peer takes one, with the fewest seats it is for."""
+    others, ours = list(others), {figure.game: figure for figure in reversed(list(figures))}
+    return {
+        name: {other.game: round(figure.decisions_per_second / other.decisions_per_second, 3) for other in others}
+        for name, figure in reversed(ours.items())
+    }
 
 
 def _measured(names: Iterable[str], limits: Limits, *, quiet: bool) -> list[Figures]:
@@ -227,13 +267,22 @@ def _measured(names: Iterable[str], limits: Limits, *, quiet: bool) -> list[Figu
     return figures
 
 
+def _measured_peers(limits: Limits, *, quiet: bool) -> list[PeerFigures]:
+    if not has_peers():
+        sys.stderr.write(f"{TO_INSTALL}\n")
+        return []
+    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as progress:
+        kinds = progress.track(peers(), description="Playing OpenSpiel's games")
+        return [measure_peer(name, language, seconds=limits.seconds) for name, language in kinds]
+
+
 def _measured_in(root: Path, names: Sequence[str], limits: Limits) -> list[Figures]:
     """Return the figures of the games in the checkout `root`, measured by this program in a process of its own."""
     options = ("--games", str(limits.games), "--seconds", str(limits.seconds), "--policy", limits.policy)
     figures: list[Figures] = []
     for name in names:
         ran = subprocess.run(
-            [sys.executable, "-m", "tests.bench.rules", "--json", "--game", name, *options],
+            [sys.executable, "-m", "tests.bench.rules", "--json", "--no-peers", "--game", name, *options],
             cwd=Path(__file__).parents[2],
             env={"PYTHONPATH": str(root.resolve() / "services")},
             check=True,
@@ -260,6 +309,7 @@ _RATES: dict[str, Callable[[Figures], float]] = {
     "games/s": lambda each: each.games_per_second,
     "without views": lambda each: each.rules_games_per_second,
     "commands/s": lambda each: each.commands_per_second,
+    "decisions/s": lambda each: each.decisions_per_second,
 }
 _TIMES: dict[str, Callable[[Figures], float]] = {
     "command": lambda each: each.command.median,
@@ -273,23 +323,39 @@ _TIMES: dict[str, Callable[[Figures], float]] = {
 _HOT = ("own", "total", "calls")
 
 
-def _show(figures: Sequence[Figures], theirs: Sequence[Figures], hot: dict[str, list[Hot]]) -> None:
-    console = Console()
-    first = figures[0].commands_per_second
-    rates = _table("Per CPU second: whole games, and commands without views", "seats", "games", *_RATES, "ratio")
+def _tables(
+    figures: Sequence[Figures],
+    theirs: Sequence[Figures],
+    others: Sequence[PeerFigures],
+    hot: Mapping[str, Sequence[Hot]],
+) -> Iterator[Table]:
+    ratio = f"; in brackets the ratio to the other checkout, the best of {ROUNDS} runs of each" if theirs else ""
+    rates = _table(f"Per CPU second: whole games, and commands without views{ratio}", "seats", "games", *_RATES)
     spans = _table("µs to decide and evolve a command (median), and to choose one", "seats", *_TIMES)
     for each, other in zip(figures, theirs or repeat(None), strict=False):
-        ratio = f"{each.commands_per_second / first:.2f}"
-        rates.add_row(each.game, str(each.seats), str(each.games), *_cells(_RATES, each, other), ratio)
+        rates.add_row(each.game, str(each.seats), str(each.games), *_cells(_RATES, each, other))
         spans.add_row(each.game, str(each.seats), *_cells(_TIMES, each, other))
-    console.print(rates, spans)
-    if theirs:
-        console.print(f"In brackets: ratios to the other checkout; the best of {ROUNDS} runs of each.")
+    yield from (rates, spans)
+    if others:
+        yield _beside(figures, others)
     for game, functions in hot.items():
         table = _table(f"Hottest in {game}: time of its own, with callees, calls a command", *_HOT, of="function")
         for one in functions:
             table.add_row(one.function, f"{one.own:.1%}", f"{one.with_callees:.1%}", f"{one.calls_per_command:.2f}")
-        console.print(table)
+        yield table
+
+
+def _beside(figures: Sequence[Figures], others: Sequence[PeerFigures]) -> Table:
+    """Return the table of OpenSpiel's games, with the ratios of ours to each."""
+    ratios = ratios_to_peers(figures, others)
+    title = "OpenSpiel's games, per CPU second, and how many decisions ours take while they take one"
+    table = _table(title, "language", "decisions a game", "games/s", "decisions/s", *ratios)
+    for other in others:
+        length = _rounded(other.decisions / other.games)
+        rates = (_rounded(other.games_per_second), _rounded(other.decisions_per_second))
+        own = [f"{each[other.game]:.2f}" for each in ratios.values()]
+        table.add_row(other.game, other.language, length, *rates, *own)
+    return table
 
 
 def _cells(columns: dict[str, Callable[[Figures], float]], each: Figures, other: Figures | None) -> list[str]:
