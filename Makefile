@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench-rules bench-watch bench-footprint bench-log test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,12 @@ bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows w
 
 bench-watch: setup ## Measure what watching costs: 5,000 streams of 500 matches, a minute and a half
 	@$(BIN)/python -m tests.bench.watch $(ARGS)
+
+bench-footprint: setup ## Measure start, memory and CPU of every process, idle and at 100 commands a second; two minutes
+	@$(BIN)/python -m tests.bench.footprint $(ARGS)
+
+bench-log: $(BENCH) ## Measure appends, replays and openings beside eventsourcing on SQLite; a minute
+	@$(BIN)/python -m tests.bench.log $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
