@@ -88,10 +88,17 @@ def test_the_documentation_lists_every_metric() -> None:
 
 
 @pytest.mark.parametrize("found", METRICS, ids=[each.name for each in METRICS])
-def test_the_documentation_tells_a_metric_s_labels(found: Any) -> None:
+def test_the_documentation_tells_a_metric_s_labels_and_type(found: Any) -> None:
     (row,) = re.findall(rf"^\| `{found.name}` \|.*", OBSERVABILITY, re.MULTILINE)
-    assert re.findall(r"`(\w+)`", row.split("|")[2]) == list(found.labels)
+    _, _, labels, kind, *_ = row.split("|")
+    assert (re.findall(r"`(\w+)`", labels), kind.strip()) == (list(found.labels), found.kind.lower())
 
 
 def test_the_documentation_lists_every_alert() -> None:
     assert sorted(cell_names("Alerts")) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=NAMES)
+def test_the_documentation_tells_how_bad_an_alert_is_and_leads_to_its_page(rule: dict[str, Any]) -> None:
+    name, severity, after = rule["alert"], rule["labels"]["severity"], rule.get("for", "at once")
+    assert f"\n| [`{name}`](runbooks/{name}.md) | {severity} | {after} | " in OBSERVABILITY
