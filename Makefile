@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-watch bench-footprint bench-log test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench-rules bench-commands bench-watch bench-footprint bench-log test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ test: setup ## Run all tests; JOBS=n sets how many at a time
 
 bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows what is hottest
 	@$(BIN)/python -m tests.bench.rules $(ARGS)
+
+bench-commands: $(BENCH) ## Measure commands beside the floor and other projects' servers: three minutes
+	@$(BIN)/python -m tests.bench.commands $(ARGS)
 
 bench-watch: setup ## Measure what watching costs: 5,000 streams of 500 matches, a minute and a half
 	@$(BIN)/python -m tests.bench.watch $(ARGS)

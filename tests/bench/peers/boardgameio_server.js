@@ -1,0 +1,17 @@
+// A game of boardgame.io's with one kind of move, in memory: prints its port.
+const { Server } = require("boardgame.io/server");
+
+const game = {
+  name: "bench",
+  setup: () => ({ cells: Array(16).fill(0) }),
+  turn: { minMoves: 1, maxMoves: 1 },
+  moves: {
+    mark: ({ G }, cell, value) => {
+      G.cells[cell] = value;
+    },
+  },
+};
+
+Server({ games: [game], origins: ["*"] })
+  .run(0)
+  .then(({ appServer }) => console.log(JSON.stringify({ port: appServer.address().port })));
