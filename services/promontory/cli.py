@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from promontory.local.check_commands import add_audit, add_versions
 from promontory.local.container_commands import add_health, add_keys
 from promontory.local.lobby_commands import add_matches, add_table
 from promontory.local.player_commands import add_player
-from promontory.local.rebuild_commands import add_lists, add_ratings
+from promontory.local.rebuild_commands import add_load_functions
 from promontory.local.replay_commands import add_replay
 from promontory.local.watch_commands import add_watch
 
@@ -99,11 +98,9 @@ def parser() -> argparse.ArgumentParser:
         _serve,
         _relay,
         _work,
-        _load_functions,
+        add_load_functions,
         add_keys,
         add_health,
-        add_ratings,
-        add_lists,
         add_archive,
         add_admin,
         add_backup,
@@ -371,26 +368,6 @@ def _run_work(_: argparse.Namespace) -> int:
     settings = load(WorkerSettings)
     process.begin("worker", settings)
     return run_worker(settings)
-
-
-def _load_functions(commands: Parsers) -> None:
-    summary = "Load the server-side functions that the services call, on every primary."
-    parser = command(commands, "load-functions", _run_load_functions, summary)
-    help_text = "go on, and look every so many seconds for a primary that lacks them, as a new node of a cluster does"
-    parser.add_argument("--watch", type=float, metavar="SECONDS", help=help_text)
-
-
-def _run_load_functions(arguments: argparse.Namespace) -> int:
-    from promontory.local.functions import keep_loaded, load_all
-    from promontory.runtime.settings import ProcessSettings, load
-
-    settings = load(ProcessSettings)
-    for library in asyncio.run(load_all(settings.redis_url, require_aof=settings.require_aof)):
-        print(f"loaded {library}", flush=True)
-    if arguments.watch:
-        tell = partial(print, flush=True)
-        asyncio.run(keep_loaded(settings.redis_url, every_seconds=arguments.watch, tell=tell))
-    return 0
 
 
 def _serve_process(name: str, kind: type[Any], serve: Callable[[Any], Any]) -> int:

@@ -102,7 +102,7 @@ async def test_a_platform_goes_on_from_its_backup(installation: Installation, pl
     assert "1 were over in the archive" in await installation.run("reconcile", "--restored")
     installation.start()
     await installation.run("archive", "rebuild")
-    await installation.run("lists", "rebuild")
+    await installation.run("admin", "rebuild", "lists")
 
     assert await _missing(installation, known) == []
     assert (await watching).rewound

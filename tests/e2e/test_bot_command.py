@@ -48,7 +48,7 @@ async def run_bot(platform: Platform, file: Path, *options: str) -> tuple[int, s
 
 
 async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Platform, tmp_path: Path) -> None:
-    """[README] `bot new`, `bot run`, `audit`, `export`, `ratings rebuild`: the first minutes of a bot's author."""
+    """[README] `bot new`, `bot run`, `audit`, `export`, `admin rebuild ratings`: the first minutes of a bot's author."""
     bot = tmp_path / "my_bot.py"
     assert (await promontory("bot", "new", str(bot)))[0] == 0
     code, out, err = await run_bot(platform, bot, "--matches", "2", "--concurrent", "2", "--seed", "1", "--json")
@@ -70,10 +70,10 @@ async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Pl
     await check(platform, str(tmp_path / "match.jsonl"))
 
     redis = {"PROMONTORY_REDIS_URL": platform.redis_url}
-    code, out, err = await promontory("ratings", "rebuild", "--pool", POOL, "--json", **redis)
+    code, out, err = await promontory("admin", "rebuild", "ratings", "--pool", POOL, "--json", **redis)
     rebuilt = json.loads(out)
     assert (code, rebuilt["equal"], rebuilt["matches"] >= 2) == (0, True, True), err
-    code, out, _ = await promontory("ratings", "rebuild", "--pool", POOL, **redis)
+    code, out, _ = await promontory("admin", "rebuild", "ratings", "--pool", POOL, **redis)
     assert (code, "to the byte" in out) == (0, True)
 
 

@@ -120,9 +120,9 @@ def is_as_told(key: str, ttl: int, pattern: str, expires: str) -> bool:
 
 
 async def rebuilt(platform: Platform) -> dict[str, Any]:
-    """Return what `promontory lists rebuild` finds, which runs while all processes do."""
+    """Return what `promontory admin rebuild lists` finds, which runs while all processes do."""
     write_connection(platform)
-    code, out, err = await promontory("lists", "rebuild", "--json", "--data-dir", str(platform.directory))
+    code, out, err = await promontory("admin", "rebuild", "lists", "--json", "--data-dir", str(platform.directory))
     assert code == 0, err
     found: dict[str, Any] = json.loads(out)
     return found

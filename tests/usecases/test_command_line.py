@@ -78,12 +78,12 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "audit",
         "versions",
         "token",
-        "ratings rebuild",
+        "admin rebuild ratings",
         "matches",
         "table create",
         "table join",
         "table rematch",
-        "lists rebuild",
+        "admin rebuild lists",
         "archive list",
         "archive export",
         "archive verify",
@@ -95,6 +95,9 @@ def test_all_commands_of_the_readme_are_there() -> None:
         "relay",
         "work",
         "load-functions",
+        "admin replicas",
+        "admin drain",
+        "admin load-functions",
     }
 
 

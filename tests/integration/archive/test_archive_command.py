@@ -171,7 +171,7 @@ def test_a_log_that_cannot_be_read_keeps_no_other_match_from_the_archive(
 
 
 async def test_a_match_that_is_archived_while_all_are_read_is_left_out(server: str) -> None:
-    """[lists rebuild, archive backfill] They run while everything does."""
+    """[admin rebuild lists, archive backfill] They run while everything does."""
     async with connect(server) as connections:
         log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=now_ms)
         matches = [await _closed_without_archive(log, request_id=each) for each in ("a", "b")]
@@ -198,7 +198,7 @@ def test_lists_are_not_made_anew_without_the_archive_that_has_the_matches(
     asyncio.run(_load_matchmaking(server))
     monkeypatch.delenv("PROMONTORY_ARCHIVE_URL")
     monkeypatch.chdir(tmp_path)
-    assert run("lists", "rebuild") == 1
+    assert run("admin", "rebuild", "lists") == 1
     assert "PROMONTORY_ARCHIVE_URL does not say" in capsys.readouterr().err
 
 

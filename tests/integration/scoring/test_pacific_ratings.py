@@ -138,7 +138,7 @@ async def test_those_who_shared_a_place_share_a_rank(club: Club, pool: str) -> N
 
 
 async def test_a_pool_of_such_matches_is_rebuilt_to_the_byte(club: Club, pool: str, valkey_url: str) -> None:
-    """[architecture 6] `ratings rebuild`: tables of three to five, with ties and resignations, tallied twice."""
+    """[architecture 6] `admin rebuild ratings`: tables of three to five, with ties and resignations, tallied twice."""
     tables: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
         (PLAYERS, (3, 4)),
         (("dot", "ada", "eve"), ()),

@@ -177,7 +177,7 @@ async def _flip_a_byte(connections: Connections, stream: str) -> None:
 async def test_a_player_forgotten_by_one_replica_is_gone_from_the_other(
     replicas: list[ScoringServiceStub], log: RedisEventLog, keys: Keys, pool: str
 ) -> None:
-    """[scoring/v1 ForgetPlayer] Needs the scope `player:forget`; `ratings rebuild` follows."""
+    """[scoring/v1 ForgetPlayer] Needs the scope `player:forget`; `admin rebuild ratings` follows."""
     first, second = replicas
     request = pb.TallyMatchRequest(match_id=await write_closed(log, played(pool, 1)))
     await first.TallyMatch(request, metadata=keys.as_service("match:tally"))

@@ -117,7 +117,7 @@ async def test_who_comes_back_under_the_same_id_begins_anew(scoring: Scoring) ->
 
 @pytest.mark.parametrize("then", [(), (SECOND,)], ids=["nothing", "a late tally"])
 async def test_a_rebuild_forgets_the_same_players_to_the_byte(scoring: Scoring, then: tuple[Played, ...]) -> None:
-    """[README, ratings rebuild] Matches are checked, forgotten players followed."""
+    """[README, admin rebuild ratings] Matches are checked, forgotten players followed."""
     await scoring.forget()
     await scoring.play(*then)
     rebuilt = await rebuild_pool(scoring.log, POOL)
