@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from typing import Any
 import pytest
 
 from promontory import AsyncClient, PermissionDenied, TableOptions, Unauthenticated
+from promontory.admin.draining import Draining
+from promontory.admin.main import SCOPES
+from promontory.admin.peer_services import ReplicaServices
+from promontory.api.admin.v1.admin_service_pb2 import ReplicaPlace
 from promontory.client.admin import AdminClient
 from promontory.client.places import DATA_DIRECTORY
 from promontory.client.tickets import TicketState
@@ -19,8 +24,9 @@ from promontory.eventlog.port import bucket_of
 from promontory.local.log import operators_log
 from promontory.local.platform import Platform
 from promontory.local.up import write_connection
-from promontory.runtime.identity import ADMIN_AUDIENCE, ADMIN_SCOPES, AUDIENCE, PLAYER_SCOPES, load_key
+from promontory.runtime.identity import ADMIN_AUDIENCE, ADMIN_SCOPES, AUDIENCE, PLAYER_SCOPES, ServiceIdentity, load_key
 from tests.e2e.test_bot_command import promontory
+from tests.support import havoc
 from tests.support.players import client_of
 from tests.support.waiting import eventually
 
@@ -115,6 +121,64 @@ async def test_what_no_worker_meets_is_found_and_dropped(platform: Platform) -> 
 
 async def _is_parked(platform: Platform, name: str) -> bool:
     return name in [each["name"] for each in await told(platform, "obligations", "--parked")]
+
+
+@pytest.mark.timeout(120)
+async def test_a_stream_goes_on_at_another_process_when_its_own_is_drained(platform: Platform) -> None:
+    """[event_log 2.14] By what stands behind one name; the drained process exits with 0, as on SIGTERM."""
+    await havoc.add(platform, f"{GAME}-1")
+    names = {platform.ready[name].grpc: name for name in (GAME, f"{GAME}-1")}
+    behind = ReplicaServices({f"rules.{GAME}": "one-name"}, admin_of(platform), resolve=lambda _: _resolved(names))
+    token = platform.keys.player_token("ann")
+    async with client_of(platform, "ann") as ann, client_of(platform, "bob") as bob:
+        match_id = await opened(ann, bob)
+    async with AsyncClient({GAME: f"ipv4:{','.join(names)}"}, token=token) as ann:
+        updates = ann.spectate(GAME, match_id).updates()
+        assert not (await anext(updates)).match.is_over
+        news, (used,) = asyncio.create_task(anext(updates)), await _streaming(behind)
+        await Draining(behind).drain(used.replica.replica_id, force=False, again=False)
+        assert await asyncio.to_thread(platform.processes[names[used.address]].wait) == 0
+        (other,) = await eventually(lambda: _streaming(behind))
+        assert other.address != used.address
+        await ann.seat(GAME, match_id, 0).resign()
+        assert (await news).match.is_over
+        await updates.aclose()
+    await asyncio.to_thread(platform.revive, names[used.address])
+
+
+def admin_of(platform: Platform) -> ServiceIdentity:
+    """Return what the admin process calls the others as."""
+    return platform.keys.service("admin", SCOPES)
+
+
+async def _resolved(addresses: Iterable[str]) -> Sequence[str]:
+    return list(addresses)
+
+
+async def _streaming(replicas: ReplicaServices) -> Sequence[ReplicaPlace]:
+    """Return the processes that hold a stream."""
+    return [place for place in await replicas.found() if place.replica.open_streams]
+
+
+@pytest.mark.timeout(60)
+async def test_the_only_process_of_a_kind_is_drained_by_force(platform: Platform) -> None:
+    """[DrainReplica] By the command, through the admin process."""
+    found = {each["service"]: each for each in await told(platform, "replicas")}
+    assert {service for service, each in found.items() if each["state"] == "serving"} == {
+        *("matchmaking", "scoring", "rules.pacific", "rules.railroad_dice_2", "rules.transcontinental"),
+    }
+    replica = found["scoring"]["replica_id"]
+    assert "REPLICA_LAST" in await told(platform, "drain", replica, "--reason", "upgrade", code=1)
+    await told(platform, "drain", replica, "--reason", "upgrade", "--force")
+    assert await asyncio.to_thread(platform.processes["scoring"].wait) == 0
+    await asyncio.to_thread(platform.revive, "scoring")
+    assert "REPLICA_UNKNOWN" in await told(platform, "drain", replica, "--reason", "again", code=1)
+    acts = await told(platform, "acts", "--on", replica)
+    assert [(act["kind"], act["state"]) for act in acts] == [
+        ("replica_drain", "refused"),
+        ("replica_drain", "done"),
+        ("replica_drain", "refused"),
+    ]
 
 
 @pytest.mark.timeout(60)

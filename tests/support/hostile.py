@@ -17,17 +17,21 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from promontory.api.admin.v1 import admin_service_pb2
 from promontory.api.lobby.v1 import lobby_service_pb2
 from promontory.api.match.v1 import errors_pb2, match_pb2
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2
 from promontory.api.players.v1 import players_service_pb2
+from promontory.api.replica.v1 import replica_service_pb2
 from promontory.api.scoring.v1 import scoring_service_pb2
 from promontory.codec.registry import codec
 from promontory.games.registry import GAMES
 from promontory.local.platform import Platform
-from promontory.runtime.identity import PLAYER_SCOPES, SERVICE_SCOPES, load_key
+from promontory.runtime.identity import ADMIN_AUDIENCE, ADMIN_SCOPES, PLAYER_SCOPES, SERVICE_SCOPES, load_key
 from tests.support.serving import Metadata
 
+REPLICA, SERVED_BESIDE = "replica", "scoring"
+"""The service that every process serves beside its own ones, and beside which it is attacked."""
 GAME_NAMES = tuple(entry.name for entry in GAMES)
 MODULES: Mapping[str, ModuleType] = {
     **{name: codec(name).messages for name in GAME_NAMES},
@@ -35,6 +39,8 @@ MODULES: Mapping[str, ModuleType] = {
     "lobby": lobby_service_pb2,
     "players": players_service_pb2,
     "scoring": scoring_service_pb2,
+    "admin": admin_service_pb2,
+    REPLICA: replica_service_pb2,
 }
 METHODS: Mapping[str, MethodDescriptor] = {
     f"{endpoint}.{method.name}": method
@@ -80,9 +86,19 @@ class Attacker:
         """Return the identity of a player who may do all that players may."""
         return bearer(self.player_key.mint(name, PLAYER_SCOPES, life=timedelta(minutes=5)))
 
-    def stranger(self) -> Metadata:
-        """Return the identity of a player that nobody has seen before."""
-        return self.player(f"stranger-{uuid.uuid4().hex}")
+    def admin(self, name: str = "eve") -> Metadata:
+        """Return the identity of an admin, which is of use for the admin service alone."""
+        life = timedelta(minutes=5)
+        return bearer(self.player_key.mint(name, ADMIN_SCOPES, life=life, audience=ADMIN_AUDIENCE))
+
+    def ada(self, method: str) -> Metadata:
+        """Return the identity of ada, who is an admin where `method` takes no others."""
+        return self.admin("ada") if method.startswith("admin.") else self.player("ada")
+
+    def stranger(self, method: str = "") -> Metadata:
+        """Return the identity of a player that nobody has seen before, or an admin where `method` takes no others."""
+        name = f"stranger-{uuid.uuid4().hex}"
+        return self.admin(name) if method.startswith("admin.") else self.player(name)
 
     def service(self, scopes: frozenset[str] = SERVICE_SCOPES) -> Metadata:
         """Return the identity of a service that may do all that services may, or has `scopes`."""
@@ -129,7 +145,7 @@ class Attacker:
 async def attacking(platform: Platform) -> AsyncIterator[Attacker]:
     """Give a client of all services of `platform`."""
     channels = {name: grpc.aio.insecure_channel(target) for name, target in platform.endpoints.items()}
-    yield Attacker(platform, channels)
+    yield Attacker(platform, {**channels, REPLICA: channels[SERVED_BESIDE]})
     for channel in channels.values():
         await channel.close(None)
 

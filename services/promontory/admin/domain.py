@@ -25,7 +25,7 @@ class Why(msgspec.Struct, frozen=True):
 
 
 def target_of(deed: pb.Deed) -> str:
-    """Return the match, the player or the obligation that a deed is done to."""
+    """Return the match, the player, the obligation or the process that a deed is done to."""
     kind = getattr(deed, str(deed.WhichOneof("kind")))
     return str(getattr(kind, kind.DESCRIPTOR.fields[0].name))
 

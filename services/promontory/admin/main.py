@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
+import msgspec
+
+from promontory.admin.draining import Draining
 from promontory.admin.inspection import Inspection
 from promontory.admin.obligations import Obligations
-from promontory.admin.peer_services import PlayersService, RulesServices
-from promontory.admin.ports import Players, Rules
+from promontory.admin.peer_services import PlayersService, ReplicaServices, RulesServices
+from promontory.admin.ports import Players, Replicas, Rules
 from promontory.admin.record import Record
 from promontory.admin.servicer import AdminServicer
 from promontory.admin.usecases import Acts
@@ -26,7 +30,7 @@ from promontory.runtime.redis_players import RedisDirectory
 from promontory.runtime.server import Service, serve
 from promontory.runtime.settings import AdminSettings, targets
 
-SCOPES = frozenset({Scope.CANCEL_MATCH, Scope.SUSPEND_PLAYER})
+SCOPES = frozenset({Scope.CANCEL_MATCH, Scope.SUSPEND_PLAYER, Scope.DRAIN_REPLICA})
 
 
 async def main(settings: AdminSettings) -> None:
@@ -41,13 +45,32 @@ async def main(settings: AdminSettings) -> None:
         )
         await log.agree_on_buckets(settings.buckets)
         identity = ServiceIdentity(load_key(settings.service_key_file), "admin", SCOPES)
-        rules = {game: Peer(target, identity) for game, target in targets(settings.rules_targets).items()}
+        addresses = targets(settings.rules_targets)
+        rules = {game: Peer(target, identity) for game, target in addresses.items()}
         matchmaking = Peer(settings.matchmaking_target, identity)
         for peer in (*rules.values(), matchmaking):
             stack.push_async_callback(peer.aclose)
         archived = await with_archive(log, settings.archive_url)
-        peers = RulesServices(rules), PlayersService(matchmaking)
-        await serve(service(servicer(archived, RedisOwings(log), *peers, settings=settings), log, settings), settings)
+        peers = Peers(
+            rules=RulesServices(rules),
+            players=PlayersService(matchmaking),
+            replicas=ReplicaServices(_names(addresses, settings), identity),
+        )
+        await serve(service(servicer(archived, RedisOwings(log), peers, settings=settings), log, settings), settings)
+
+
+class Peers(msgspec.Struct, frozen=True):
+    """The platform's other services, as admins need them."""
+
+    rules: Rules
+    players: Players
+    replicas: Replicas
+
+
+def _names(rules: Mapping[str, str], settings: AdminSettings) -> dict[str, str]:
+    """Return where the processes of each service are to be found."""
+    named = {f"rules.{game}": target for game, target in rules.items()}
+    return {**named, "matchmaking": settings.matchmaking_target, "scoring": settings.scoring_target}
 
 
 def service(admin: AdminServicer, log: RedisEventLog, settings: AdminSettings) -> Service:
@@ -66,10 +89,9 @@ def accepted(settings: AdminSettings) -> Accepted:
     return Accepted(SUBJECT, max_age_seconds=settings.max_token_age_seconds, audience=ADMIN_AUDIENCE)
 
 
-def servicer(
-    log: EventLog, owings: Owings, rules: Rules, players: Players, *, settings: AdminSettings
-) -> AdminServicer:
+def servicer(log: EventLog, owings: Owings, peers: Peers, *, settings: AdminSettings) -> AdminServicer:
     """Return the servicer of admins on `log`."""
     obligations = Obligations(owings, buckets=settings.buckets, max_attempts=settings.max_attempts)
-    acts = Acts(Record(log), rules=rules, players=players, obligations=obligations)
-    return AdminServicer(acts, Inspection(log, rules, obligations), obligations)
+    draining = Draining(peers.replicas)
+    acts = Acts(Record(log), rules=peers.rules, players=peers.players, obligations=obligations, draining=draining)
+    return AdminServicer(acts, Inspection(log, peers.rules, obligations), obligations, draining)

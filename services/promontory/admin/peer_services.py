@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from promontory.api.admin.v1 import admin_service_pb2 as pb
 from promontory.api.match.v1 import match_pb2
 from promontory.api.players.v1 import players_service_pb2 as players_pb
+from promontory.api.replica.v1 import replica_service_pb2 as replica_pb
 from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
 from promontory.codec.times import timestamp
 from promontory.games.registry import UnknownGameError, entry_of_match
 from promontory.runtime.errors import Kind, Refusal, match_not_found
-from promontory.runtime.peers import Peer, peer_errors
+from promontory.runtime.identity import ServiceIdentity
+from promontory.runtime.peers import Peer, addresses_of, peer_errors
+from promontory.runtime.replica_servicer import REPLICA
 
 _ANSWERS = {kind.value.name: kind for kind in (Kind.MALFORMED, Kind.NOT_FOUND, Kind.FORBIDDEN_NOW)}
 """The codes of what another service refuses for good; whatever else it says, it may do it another time."""
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
+"""Returns the addresses behind a name, or raises `OSError`."""
+ANSWER_SECONDS = 3
+"""How long a process has to tell what it is."""
 
 
 class RulesServices:
@@ -62,6 +71,52 @@ class PlayersService:
         """Let a player in again; see `Players.restore`."""
         with _answers("players"):
             await self._stub.RestorePlayer(players_pb.RestorePlayerRequest(player_id=player_id), **self._peer.call())
+
+
+class ReplicaServices:
+    """The port `Replicas`: `targets` are the names of the services; nothing is called but what they `resolve` to."""
+
+    def __init__(
+        self, targets: Mapping[str, str], identity: ServiceIdentity, *, resolve: Resolve = addresses_of
+    ) -> None:
+        self._targets, self._identity, self._resolve = targets, identity, resolve
+
+    async def found(self) -> Sequence[pb.ReplicaPlace]:
+        """Return the processes behind the names; see `Replicas.found`."""
+        behind = await asyncio.gather(*(self._behind(*each) for each in sorted(self._targets.items())))
+        return [place for places in behind for place in places]
+
+    async def drain(self, place: pb.ReplicaPlace) -> None:
+        """Have a process stop; see `Replicas.drain`."""
+        with _answers(f"{place.service} at {place.address}"):
+            async with self._at(place.address) as (stub, call):
+                await stub.Drain(replica_pb.DrainRequest(replica_id=place.replica.replica_id), **call)
+
+    async def _behind(self, service: str, target: str) -> Sequence[pb.ReplicaPlace]:
+        try:
+            addresses = await self._resolve(target)
+        except OSError as error:
+            return [pb.ReplicaPlace(service=service, address=target, problem=f"nothing is found there: {error}")]
+        return await asyncio.gather(*(self._asked(service, address) for address in addresses))
+
+    async def _asked(self, service: str, address: str) -> pb.ReplicaPlace:
+        try:
+            with peer_errors(service):
+                async with self._at(address) as (stub, call):
+                    answer = await stub.GetReplica(replica_pb.GetReplicaRequest(), **call)
+        except Refusal as refusal:
+            problem = f"it does not tell: {refusal.metadata['reason'] or refusal.metadata['code']}"
+            return pb.ReplicaPlace(service=service, address=address, problem=problem)
+        return pb.ReplicaPlace(service=service, address=address, replica=answer.replica)
+
+    @asynccontextmanager
+    async def _at(self, address: str) -> AsyncIterator[tuple[Stub, dict[str, Any]]]:
+        """Give what calls the process at `address` itself, and the keyword arguments of a call."""
+        peer = Peer(address, self._identity)
+        try:
+            yield Stub(peer.channel, REPLICA), {**peer.call(), "timeout": ANSWER_SECONDS}
+        finally:
+            await peer.aclose()
 
 
 def game_of(match_id: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from promontory.api.admin.v1 import admin_service_pb2 as pb
 from promontory.api.match.v1 import match_pb2
 
 
@@ -25,3 +27,16 @@ class Players(Protocol):
 
     async def restore(self, player_id: str) -> None:
         """Let a player in again."""
+
+
+class Replicas(Protocol):
+    """The processes that serve rules, matchmaking and scoring."""
+
+    async def found(self) -> Sequence[pb.ReplicaPlace]:
+        """Return those behind the names of the services, and what does not answer there, by service and address."""
+
+    async def drain(self, place: pb.ReplicaPlace) -> None:
+        """Have one of those that were found, and answered, stop.
+
+        Raises the refusals `PEER_UNAVAILABLE`, and `REPLICA_UNKNOWN` if another process is there by now.
+        """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from promontory.admin.domain import Why
+from promontory.admin.draining import Draining
 from promontory.admin.inspection import Filter, Inspection, note_of
 from promontory.admin.obligations import Obligations, Wanted, kind_of, match_of
 from promontory.admin.usecases import Acts, require_admin
@@ -29,8 +30,8 @@ _STATES = {
 class AdminServicer:
     """Serves `promontory.api.admin.v1.AdminService`."""
 
-    def __init__(self, acts: Acts, inspection: Inspection, obligations: Obligations) -> None:
-        self._acts, self._inspection, self._obligations = acts, inspection, obligations
+    def __init__(self, acts: Acts, inspection: Inspection, obligations: Obligations, draining: Draining) -> None:
+        self._acts, self._inspection, self._obligations, self._draining = acts, inspection, obligations, draining
 
     async def InspectMatch(self, request: pb.InspectMatchRequest, context: Context) -> pb.InspectMatchResponse:
         """Return how a match stands."""
@@ -92,6 +93,16 @@ class AdminServicer:
         deed = acts_pb.Deed(player_restoration=acts_pb.PlayerRestoration(player_id=request.player_id))
         return pb.RestorePlayerResponse(act=await self._do(deed, request))
 
+    async def ListReplicas(self, request: pb.ListReplicasRequest, context: Context) -> pb.ListReplicasResponse:
+        """Return the processes that serve."""
+        require_admin(caller())
+        return pb.ListReplicasResponse(replicas=await self._draining.listed())
+
+    async def DrainReplica(self, request: pb.DrainReplicaRequest, context: Context) -> pb.DrainReplicaResponse:
+        """Have a process stop, for whoever runs it to start it anew."""
+        drain = acts_pb.ReplicaDrain(replica_id=request.replica_id, force=request.force)
+        return pb.DrainReplicaResponse(act=await self._do(acts_pb.Deed(replica_drain=drain), request))
+
     async def ListActs(self, request: pb.ListActsRequest, context: Context) -> pb.ListActsResponse:
         """Return a page of acts."""
         acts, token = await self._acts.listed(
@@ -110,7 +121,8 @@ class AdminServicer:
         | pb.DropObligationRequest
         | pb.CancelMatchRequest
         | pb.SuspendPlayerRequest
-        | pb.RestorePlayerRequest,
+        | pb.RestorePlayerRequest
+        | pb.DrainReplicaRequest,
     ) -> acts_pb.Act:
         return await self._acts.do(caller(), deed, Why(request.reason, request.request_id))
 

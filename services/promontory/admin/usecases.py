@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 
 from promontory.admin.domain import Why, chosen, target_of
+from promontory.admin.draining import Draining
 from promontory.admin.obligations import Obligations
 from promontory.admin.ports import Players, Rules
 from promontory.admin.record import Record
@@ -14,7 +15,7 @@ from promontory.api.admin.v1 import acts_pb2 as pb
 from promontory.codec.times import timestamp
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.forms import LOGGED_MATCH_ID, PLAYER_ID, REQUEST_ID
+from promontory.runtime.forms import LOGGED_MATCH_ID, OBLIGATION, PLAYER_ID, REPLICA_ID, REQUEST_ID
 from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.pages import page_size, page_start, page_token
 
@@ -42,14 +43,18 @@ def require_admin(caller: Caller) -> None:
 class Acts:
     """The use cases that change something, and the list of what was changed."""
 
-    def __init__(self, record: Record, *, rules: Rules, players: Players, obligations: Obligations) -> None:
-        self._record, self._rules, self._players, self._obligations = record, rules, players, obligations
+    def __init__(
+        self, record: Record, *, rules: Rules, players: Players, obligations: Obligations, draining: Draining
+    ) -> None:
+        self._record, self._rules, self._players = record, rules, players
+        self._obligations, self._draining = obligations, draining
         self._deeds: dict[str, Deed] = {
             "match_cancellation": self._cancel,
             "player_suspension": self._suspend,
             "player_restoration": self._restore,
             "obligation_release": self._release,
             "obligation_drop": self._drop,
+            "replica_drain": self._drain,
         }
 
     async def do(self, caller: Caller, deed: pb.Deed, why: Why) -> pb.Act:
@@ -111,6 +116,10 @@ class Acts:
     async def _drop(self, act: pb.Act, is_first: bool) -> None:
         await self._obligations.drop(act.deed.obligation_drop.name, again=not is_first)
 
+    async def _drain(self, act: pb.Act, is_first: bool) -> None:
+        deed = act.deed.replica_drain
+        await self._draining.drain(deed.replica_id, force=deed.force, again=not is_first)
+
     async def listed(
         self, caller: Caller, *, admin_id: str, target: str, size: int, token: str
     ) -> tuple[Sequence[pb.Act], str]:
@@ -138,3 +147,9 @@ def _check(deed: pb.Deed, why: Why) -> None:
             PLAYER_ID.checked(deed.player_suspension.player_id, "player_id")
         case "player_restoration":
             PLAYER_ID.checked(deed.player_restoration.player_id, "player_id")
+        case "obligation_release":
+            OBLIGATION.checked(deed.obligation_release.name, "name")
+        case "obligation_drop":
+            OBLIGATION.checked(deed.obligation_drop.name, "name")
+        case "replica_drain":
+            REPLICA_ID.checked(deed.replica_drain.replica_id, "replica_id")

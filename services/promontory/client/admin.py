@@ -12,6 +12,7 @@ import msgspec
 
 from promontory.api.admin.v1 import acts_pb2
 from promontory.api.admin.v1 import admin_service_pb2 as pb
+from promontory.api.replica.v1 import replica_service_pb2 as replica_pb
 from promontory.client.connection import Connection, Remote, Token
 from promontory.client.matches import MatchSummary, match_of
 from promontory.client.outages import OnOutage
@@ -82,6 +83,23 @@ class OpenMatch(msgspec.Struct, frozen=True):
     players: tuple[str, ...]
 
 
+class Replica(msgspec.Struct, frozen=True):
+    """A process that serves, and where; where a `problem` keeps it from telling, `replica_id` is empty.
+
+    `service` is `matchmaking`, `scoring`, or `rules.` and the game; `state` is `serving` or `draining`.
+    """
+
+    replica_id: str
+    service: str
+    address: str
+    host: str
+    release: str
+    start_time: datetime | None
+    state: str
+    open_streams: int
+    problem: str
+
+
 class AdminClient:
     """The admin service. Use as an async context manager.
 
@@ -133,12 +151,27 @@ class AdminClient:
                     yield _obligation(obligation)
 
     async def acts(self, *, admin: str = "", target: str = "") -> AsyncGenerator[Act]:
-        """Yield what admins did, the newest first; of one admin, or on one match, player or obligation, if given."""
+        """Yield what admins did, the newest first; of one admin, or on one target (a match, player ...), if given."""
         request = pb.ListActsRequest(admin_id=admin, target=target)
         async with aclosing(self._remote.pages("ListActs", request)) as pages:
             async for page in pages:
                 for act in page.acts:
                     yield act_of(act)
+
+    async def replicas(self) -> tuple[Replica, ...]:
+        """Return the processes that serve rules, matchmaking and scoring, and what does not answer where one should."""
+        answer = await self._remote.call("ListReplicas", pb.ListReplicasRequest())
+        return tuple(map(_replica, answer.replicas))
+
+    async def drain(self, replica: str, *, reason: str, force: bool = False, request_id: str = "") -> Act:
+        """Have a process stop, as on SIGTERM; also the only one of its kind with `force`.
+
+        Raises `NotFound` or `FailedPrecondition`.
+        """
+        request = pb.DrainReplicaRequest(
+            replica_id=replica, force=force, reason=reason, request_id=request_id or _new_id()
+        )
+        return await self._act("DrainReplica", request)
 
     async def release(self, obligation: str, *, reason: str, request_id: str = "") -> Act:
         """Have a parked obligation tried anew. Raises `NotFound` or `FailedPrecondition`."""
@@ -202,6 +235,22 @@ def _obligation(message: pb.Obligation) -> Obligation:
         due_time=time_of(message.due_time),
         attempts=message.attempts,
         parked=message.parked,
+    )
+
+
+def _replica(message: pb.ReplicaPlace) -> Replica:
+    told = message.replica
+    state = replica_pb.ReplicaState.Name(told.state).removeprefix("REPLICA_STATE_").lower()
+    return Replica(
+        replica_id=told.replica_id,
+        service=message.service,
+        address=message.address,
+        host=told.host,
+        release=told.release,
+        start_time=time_of(told.start_time) if message.HasField("replica") else None,
+        state=state if message.HasField("replica") else "",
+        open_streams=told.open_streams,
+        problem=message.problem,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from promontory.local.arguments import Parsers, command, count, data_option, group, json_option, print_json, tell
 from promontory.local.doctor_commands import add_doctor
+from promontory.local.rebuild_commands import add_load_functions, add_rebuild
 
 if TYPE_CHECKING:
     from promontory.client.admin import AdminClient
@@ -25,6 +26,8 @@ def add_admin(commands: Parsers) -> None:
     actions = group(commands, "admin", "Look into a running platform, and mend what is stuck.", of="action")
     _looking(actions)
     _changing(actions)
+    add_rebuild(actions)
+    add_load_functions(actions)
     add_doctor(actions)
 
 
@@ -41,8 +44,11 @@ def _looking(actions: Parsers) -> None:
         listing.add_argument("--game", default="", help="only those of this game")
     acts = command(actions, "acts", _run_acts, "List what admins did, the newest first.")
     acts.add_argument("--by", default="", metavar="ADMIN", help="only those of this admin")
-    acts.add_argument("--on", default="", metavar="TARGET", help="only those on this match, player or obligation")
-    for action in (match, matches, obligations, acts):
+    acts.add_argument(
+        "--on", default="", metavar="TARGET", help="only those on this match, player, obligation or process"
+    )
+    replicas = command(actions, "replicas", _run_replicas, "List the processes that serve, and what does not answer.")
+    for action in (match, matches, obligations, acts, replicas):
         _access(action)
 
 
@@ -59,9 +65,14 @@ def _changing(actions: Parsers) -> None:
     restore = command(actions, "restore", _run_restore, "Let a suspended player in again.")
     for action in (suspend, restore):
         action.add_argument("player", help="the player's id")
+    drain = command(
+        actions, "drain", _run_drain, "Have a process stop, to be started anew; its streams go on elsewhere."
+    )
+    drain.add_argument("replica", help="its name, as `promontory admin replicas` shows it")
+    drain.add_argument("--force", action="store_true", help="also if no other process of its kind serves")
     for action in (drop, cancel, suspend):
         action.add_argument("--yes", action="store_true", help="do not ask whether it is meant")
-    for action in (release, drop, cancel, suspend, restore):
+    for action in (release, drop, cancel, suspend, restore, drain):
         action.add_argument("--reason", required=True, help="why; it is recorded with your name")
         _access(action)
 
@@ -138,6 +149,20 @@ def _run_acts(arguments: argparse.Namespace) -> int:
 
     found = _used(arguments, lambda client: _all(client.acts(admin=arguments.by, target=arguments.on)))
     return _show(arguments, found, lambda: acts_text(found))
+
+
+def _run_replicas(arguments: argparse.Namespace) -> int:
+    from promontory.local.admin_text import replicas_text
+
+    found = _used(arguments, lambda client: client.replicas())
+    return _show(arguments, found, lambda: replicas_text(found))
+
+
+def _run_drain(arguments: argparse.Namespace) -> int:
+    def drain(client: AdminClient) -> Awaitable[Any]:
+        return client.drain(arguments.replica, reason=arguments.reason, force=arguments.force)
+
+    return _act(arguments, drain)
 
 
 def _run_release(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from promontory.client.admin import Act, CommitSummary, Inspection, Obligation, OpenMatch
+from promontory.client.admin import Act, CommitSummary, Inspection, Obligation, OpenMatch, Replica
 from promontory.client.match_text import outcome_text, waiting_text
 from promontory.games.text import listed, table, words
 
@@ -58,6 +58,23 @@ def open_matches_text(found: Sequence[OpenMatch]) -> str:
         for each in found
     ]
     return "\n".join(table("<<<<<", [("match", "rules", "data", "pool", "players"), *rows]))
+
+
+def replicas_text(found: Sequence[Replica]) -> str:
+    """Return processes as a table."""
+    rows = [
+        (
+            each.replica_id or each.service,
+            each.problem or each.state,
+            each.address,
+            each.host,
+            each.release,
+            _time(each.start_time) if each.start_time else "",
+            str(each.open_streams),
+        )
+        for each in found
+    ]
+    return "\n".join(table("<<<<<<>", [("process", "state", "address", "host", "release", "since", "streams"), *rows]))
 
 
 def acts_text(found: Sequence[Act]) -> str:

@@ -171,4 +171,5 @@ def build(
             *(bots.run(), parts.seating.run_expiry(), forgetting.run()),
         ],
         drain=[changes.close, matcher.drain],
+        replica="matchmaking",
     )

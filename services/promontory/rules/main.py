@@ -105,4 +105,5 @@ def compose(
         servicers=[(ruleset.codec.service, servicer)],
         beside=[hub.follow_feed(), hub.sweep(), Survey(log, ruleset, every_seconds=settings.survey_seconds).run()],
         drain=[hub.drain],
+        replica=f"rules.{game.name}",
     )

@@ -38,3 +38,6 @@ SUBJECT = Form(r"[\x21-\x7e]{1,255}", "1 to 255 printable ASCII characters witho
 
 POOL_ID = Form(r"(?=.{1,56}\Z)[a-z0-9_]+(\.[a-z0-9_]+)*", "1 to 56 of a-z, 0-9, _, in parts with one . between them")
 """Without dashes, and short: a pool's rating log has a stream id that is made of it, and no other pool's."""
+
+REPLICA_ID = Form(r"[a-z0-9_.]{1,64}-[0-9a-f]{8}", "the name of a process, like rules.pacific-0a1b2c3d")
+OBLIGATION = Form(r"[a-z]{1,16}\|[\x21-\x7e]{1,240}", "the name of an obligation, like tally|tc-0a7-...")

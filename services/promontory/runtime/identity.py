@@ -54,6 +54,7 @@ class Scope(StrEnum):
     SUSPEND_PLAYER = "player:suspend"
     FORGET_PLAYER = "player:forget"
     EXPORT_PLAYER = "player:export"
+    DRAIN_REPLICA = "replica:drain"
 
 
 PLAYER_SCOPES = frozenset[str]({Scope.JOIN_POOL, Scope.PLAY, Scope.READ_HISTORY})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import socket
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +33,16 @@ class Peer:
     async def aclose(self) -> None:
         """Close the channel."""
         await self.channel.close(None)
+
+
+async def addresses_of(target: str) -> Sequence[str]:
+    """Return every address, as `host:port`, behind the name in `target`; raise `OSError` if there is none."""
+    host, _, port = target.removeprefix("dns:").lstrip("/").rpartition(":")
+    if not port.isdecimal():
+        raise OSError(f"{target} is no host and port")
+    found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    names = sorted({str(name) for *_, (name, *_) in found})
+    return [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
 
 
 @contextmanager

@@ -72,6 +72,11 @@ class Gate:
         self._streams = Counter[str]()
         self._lines: dict[str, _Line] = {}
 
+    @property
+    def open_streams(self) -> int:
+        """How many streams are open, whoever's."""
+        return self._streams.total()
+
     async def admit(self, raw: bytes, context: Context, method: Method) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
         who = await self._players.identify(self.verifier.read(_bearer(context)))

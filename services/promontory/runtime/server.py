@@ -25,6 +25,7 @@ from promontory.runtime.identity import Accepted, Verifier
 from promontory.runtime.limits import Limits
 from promontory.runtime.players import Players
 from promontory.runtime.redis_players import open_players
+from promontory.runtime.replica_servicer import REPLICA, ReplicaServicer
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
 from promontory.runtime.settings import OPAQUE, ProcessSettings, ServerSettings
 
@@ -57,7 +58,8 @@ class Service:
 
     `beside` runs until cancelled, which is after the last call; `drain` is called before it. `players` tells who the
     callers are, by default as the directory in the event log's server says; `accepted` which tokens are theirs, by
-    default all of players and services.
+    default all of players and services. Admins can find and drain a `replica`, named by what it serves, as
+    `rules.pacific`.
     """
 
     servicers: Sequence[tuple[ServiceDescriptor, object]]
@@ -65,6 +67,7 @@ class Service:
     drain: Sequence[Hook] = ()
     players: Players | None = None
     accepted: Accepted | None = None
+    replica: str = ""
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -87,7 +90,7 @@ async def serve(service: Service, settings: ServerSettings) -> None:
             players = service.players
             if players is None:
                 players = await stack.enter_async_context(open_players(settings))
-            server, foreign, address = _prepare(service, settings, players)
+            server, foreign, address = _prepare(service, settings, players, stop)
         except Exception:
             for coroutine in service.beside:
                 coroutine.close()
@@ -112,7 +115,7 @@ async def serve(service: Service, settings: ServerSettings) -> None:
 
 
 def _prepare(
-    service: Service, settings: ServerSettings, players: Players
+    service: Service, settings: ServerSettings, players: Players, stop: asyncio.Event
 ) -> tuple[grpc.aio.Server, ForeignServices, str]:
     """Return a server that is bound but not started, what it serves beside `service`, and its address."""
     server = grpc.aio.server(options=options(settings))
@@ -120,7 +123,10 @@ def _prepare(
     usual = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
     verifier = Verifier(settings.player_keys_file, settings.service_keys_file, service.accepted or usual)
     gate = Gate(verifier, _limits(settings), players)
-    server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in service.servicers])
+    servicers = [*service.servicers]
+    if service.replica:
+        servicers.append((REPLICA, ReplicaServicer(service.replica, stop, lambda: gate.open_streams)))
+    server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
     names = [descriptor.full_name for descriptor, _ in service.servicers]
     foreign = ForeignServices(server, names, reflect=settings.reflection)
     server.add_generic_rpc_handlers([UnknownMethods()])

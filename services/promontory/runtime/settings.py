@@ -125,6 +125,7 @@ class AdminSettings(ServerSettings):
 
     rules_targets: str = ""
     matchmaking_target: str = "127.0.0.1:7401"
+    scoring_target: str = "127.0.0.1:7402"
     max_attempts: Count = 5
 
 

@@ -23,7 +23,7 @@ async def main(settings: ScoringSettings) -> None:
     async with open_log(settings.redis_url, clock=clock.now_ms, require_aof=settings.require_aof) as log:
         archived = await with_archive(log, settings.archive_url)
         servicers = [(pb.DESCRIPTOR.services_by_name["ScoringService"], servicer(archived))]
-        await serve(Service(servicers=servicers), settings)
+        await serve(Service(servicers=servicers, replica="scoring"), settings)
 
 
 def servicer(log: EventLog) -> ScoringServicer:

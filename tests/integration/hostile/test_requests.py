@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,12 +33,21 @@ NAMES = {
     "scoring.GetRating": "pool",
     "scoring.ListLeaderboard": "pool",
     "scoring.ListRatingHistory": "player_id",
+    "admin.InspectMatch": "match_id",
+    "admin.CancelMatch": "match_id",
+    "admin.ReleaseObligation": "name",
+    "admin.DropObligation": "name",
+    "admin.SuspendPlayer": "player_id",
+    "admin.DrainReplica": "replica_id",
 }
 INTEGERS = [-1, 2, 2**31 - 1, -(2**31)]
 SEATED = ["GetMatch", "WatchMatch", "ListMatchEvents", "ListLegalCommands", "PreviewCommand", "SubmitCommand", "Resign"]
 VERSIONS = {"GetMatch": "version", "WatchMatch": "after_version", "SubmitCommand": "expected_version"}
 VERSIONED = {f"{game}.{method}": field for game in GAME_NAMES for method, field in VERSIONS.items()}
-PAGED = [*(f"{game}.ListMatchEvents" for game in GAME_NAMES), "lobby.ListMatches", "scoring.ListLeaderboard"]
+PAGED = [
+    *(f"{game}.ListMatchEvents" for game in GAME_NAMES),
+    *("lobby.ListMatches", "scoring.ListLeaderboard", "admin.ListActs", "admin.ListObligations"),
+]
 RESIGN: dict[str, Any] = {"resign": {}}
 
 every_seat_method = pytest.mark.parametrize("method", [f"{game}.{method}" for game in GAME_NAMES for method in SEATED])
@@ -51,11 +61,17 @@ def request_of(method: str, matches: Mapping[str, str], **fields: Any) -> dict[s
     return {**{name: value for name, value in usual.items() if name in names}, **fields}
 
 
+def intent(method: str) -> dict[str, Any]:
+    """Return what names an intent that nobody had before, as far as a request of `method` does."""
+    usual = {"reason": "hostile", "request_id": uuid.uuid4().hex}
+    return {name: value for name, value in usual.items() if name in METHODS[method].input_type.fields_by_name}
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("request_bytes", BYTES.values(), ids=BYTES)
 async def test_bytes_that_are_no_request_are_refused(attacker: Attacker, method: str, request_bytes: bytes) -> None:
     """[style 7] Every failure has one ErrorInfo, with a listed reason and no text of Python's."""
-    refused = await failure(attacker.send(method, request_bytes, attacker.stranger()))
+    refused = await failure(attacker.send(method, request_bytes, attacker.stranger(method)))
     assert refused.code in {"INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"}
 
 
@@ -65,7 +81,7 @@ async def test_names_that_nothing_has_are_refused_with_a_status_that_arrives(
     attacker: Attacker, method: str, field: str, name: str
 ) -> None:
     """What a request says is not told back so broadly that the transport drops the whole status."""
-    refused = await attacker.refused(method, attacker.stranger(), **{field: name})
+    refused = await attacker.refused(method, attacker.stranger(method), **{**intent(method), field: name})
     assert refused.code in {"INVALID_ARGUMENT", "NOT_FOUND"}
 
 
@@ -73,7 +89,7 @@ async def test_names_that_nothing_has_are_refused_with_a_status_that_arrives(
 async def test_names_that_are_no_text_are_refused(attacker: Attacker, method: str, field: str) -> None:
     """Invalid UTF-8 is no request."""
     number = METHODS[method].input_type.fields_by_name[field].number
-    refused = await failure(attacker.send(method, bytes([number << 3 | 2, 2]) + b"\xc3\x28", attacker.stranger()))
+    refused = await failure(attacker.send(method, bytes([number << 3 | 2, 2]) + b"\xc3\x28", attacker.stranger(method)))
     assert (refused.code, refused.reason) == ("INVALID_ARGUMENT", "BAD_REQUEST")
 
 
@@ -136,7 +152,7 @@ async def test_pages_of_impossible_sizes_are_refused(
     """[BAD_REQUEST] The most entries to return have a limit."""
     pool = {"pool": "transcontinental.ranked"} if method.startswith("scoring") else {}
     fields = request_of(method, matches, page_size=size, **pool)
-    assert (await attacker.refused(method, attacker.player("ada"), **fields)).reason == "BAD_REQUEST"
+    assert (await attacker.refused(method, attacker.ada(method), **fields)).reason == "BAD_REQUEST"
 
 
 @pytest.mark.parametrize("token", ["x", "1-abc", "AAAA", "====", "☃", "-1", "٣", "A" * 28, "A" * 60_000])
@@ -147,4 +163,4 @@ async def test_forged_page_tokens_are_refused(
     """[PAGE_TOKEN_INVALID] Not one of this list's."""
     pool = {"pool": "transcontinental.ranked"} if method.startswith("scoring") else {}
     fields = request_of(method, matches, page_token=token, **pool)
-    assert (await attacker.refused(method, attacker.player("ada"), **fields)).reason == "PAGE_TOKEN_INVALID"
+    assert (await attacker.refused(method, attacker.ada(method), **fields)).reason == "PAGE_TOKEN_INVALID"

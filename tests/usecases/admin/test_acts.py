@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from promontory.admin.domain import STREAM, Why
+from promontory.admin.draining import Draining
 from promontory.admin.obligations import Obligations
 from promontory.admin.record import Record
 from promontory.admin.usecases import Acts
@@ -19,6 +20,7 @@ from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller, Scope
 from tests.support.event_logs import proposal
+from tests.usecases.admin.hall import Hall
 
 EVE = Caller("eve@example.org", frozenset({Scope.ADMIN}))
 MATCH = "tc-000-abc"
@@ -63,7 +65,14 @@ class Office:
         self.log = MemoryEventLog(clock=now_ms)
         self.peers = Peers(lambda: Record(self.log))
         obligations = Obligations(self.log, buckets=2, max_attempts=1)
-        self.acts = Acts(Record(self.log), rules=self.peers, players=self.peers, obligations=obligations)
+        self.hall = Hall()
+        self.acts = Acts(
+            Record(self.log),
+            rules=self.peers,
+            players=self.peers,
+            obligations=obligations,
+            draining=Draining(self.hall),
+        )
 
     async def states(self) -> list[str]:
         """Return what came of the acts, in order."""
@@ -148,6 +157,7 @@ async def test_only_people_with_the_scope_are_admins(office: Office, caller: Cal
         (pb.Deed(match_cancellation=pb.MatchCancellation(match_id="nonsense")), WHY),
         (pb.Deed(match_cancellation=pb.MatchCancellation(match_id=MATCH, note="x" * 301)), WHY),
         (pb.Deed(player_restoration=pb.PlayerRestoration(player_id="")), WHY),
+        (pb.Deed(replica_drain=pb.ReplicaDrain(replica_id="10.0.0.1:7401")), WHY),
     ],
 )
 async def test_nothing_is_recorded_of_what_is_malformed(office: Office, deed: pb.Deed, why: Why) -> None:

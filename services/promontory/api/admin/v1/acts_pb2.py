@@ -25,15 +25,15 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"promontory/api/admin/v1/acts.proto\x12\x17promontory.api.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n\x11MatchCancellation\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\"U\n\x10PlayerSuspension\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"&\n\x11PlayerRestoration\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"!\n\x11ObligationRelease\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x1e\n\x0eObligationDrop\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xf8\x02\n\x04\x44\x65\x65\x64\x12H\n\x12match_cancellation\x18\x01 \x01(\x0b\x32*.promontory.api.admin.v1.MatchCancellationH\x00\x12\x46\n\x11player_suspension\x18\x02 \x01(\x0b\x32).promontory.api.admin.v1.PlayerSuspensionH\x00\x12H\n\x12player_restoration\x18\x03 \x01(\x0b\x32*.promontory.api.admin.v1.PlayerRestorationH\x00\x12H\n\x12obligation_release\x18\x04 \x01(\x0b\x32*.promontory.api.admin.v1.ObligationReleaseH\x00\x12\x42\n\x0fobligation_drop\x18\x05 \x01(\x0b\x32\'.promontory.api.admin.v1.ObligationDropH\x00\x42\x06\n\x04kind\"\xda\x02\n\x03\x41\x63t\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x10\n\x08\x61\x64min_id\x18\x02 \x01(\t\x12+\n\x04\x64\x65\x65\x64\x18\x03 \x01(\x0b\x32\x1d.promontory.api.admin.v1.Deed\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12.\n\nbegin_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x05state\x18\x07 \x01(\x0e\x32!.promontory.api.admin.v1.ActState\x12\x31\n\x08\x65nd_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x0f\n\x07refusal\x18\t \x01(\t\x12\x17\n\x0frefusal_message\x18\n \x01(\t\x12\x14\n\x0crefusal_code\x18\x0b \x01(\tB\x0b\n\t_end_time\"\x9d\x01\n\x08\x41\x63tBegun\x12\x10\n\x08\x61\x64min_id\x18\x01 \x01(\t\x12+\n\x04\x64\x65\x65\x64\x18\x02 \x01(\x0b\x32\x1d.promontory.api.admin.v1.Deed\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12.\n\nbegin_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\x08\x41\x63tEnded\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.promontory.api.admin.v1.ActState\x12\x14\n\x0crefusal_code\x18\x03 \x01(\t\x12\x0f\n\x07refusal\x18\x04 \x01(\t\x12\x17\n\x0frefusal_message\x18\x05 \x01(\t\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*e\n\x08\x41\x63tState\x12\x19\n\x15\x41\x43T_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41\x43T_STATE_BEGUN\x10\x01\x12\x12\n\x0e\x41\x43T_STATE_DONE\x10\x02\x12\x15\n\x11\x41\x43T_STATE_REFUSED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"promontory/api/admin/v1/acts.proto\x12\x17promontory.api.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n\x11MatchCancellation\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\"U\n\x10PlayerSuspension\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"&\n\x11PlayerRestoration\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"!\n\x11ObligationRelease\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x1e\n\x0eObligationDrop\x12\x0c\n\x04name\x18\x01 \x01(\t\"1\n\x0cReplicaDrain\x12\x12\n\nreplica_id\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\"\xb8\x03\n\x04\x44\x65\x65\x64\x12H\n\x12match_cancellation\x18\x01 \x01(\x0b\x32*.promontory.api.admin.v1.MatchCancellationH\x00\x12\x46\n\x11player_suspension\x18\x02 \x01(\x0b\x32).promontory.api.admin.v1.PlayerSuspensionH\x00\x12H\n\x12player_restoration\x18\x03 \x01(\x0b\x32*.promontory.api.admin.v1.PlayerRestorationH\x00\x12H\n\x12obligation_release\x18\x04 \x01(\x0b\x32*.promontory.api.admin.v1.ObligationReleaseH\x00\x12\x42\n\x0fobligation_drop\x18\x05 \x01(\x0b\x32\'.promontory.api.admin.v1.ObligationDropH\x00\x12>\n\rreplica_drain\x18\x06 \x01(\x0b\x32%.promontory.api.admin.v1.ReplicaDrainH\x00\x42\x06\n\x04kind\"\xda\x02\n\x03\x41\x63t\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x10\n\x08\x61\x64min_id\x18\x02 \x01(\t\x12+\n\x04\x64\x65\x65\x64\x18\x03 \x01(\x0b\x32\x1d.promontory.api.admin.v1.Deed\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12.\n\nbegin_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x05state\x18\x07 \x01(\x0e\x32!.promontory.api.admin.v1.ActState\x12\x31\n\x08\x65nd_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x0f\n\x07refusal\x18\t \x01(\t\x12\x17\n\x0frefusal_message\x18\n \x01(\t\x12\x14\n\x0crefusal_code\x18\x0b \x01(\tB\x0b\n\t_end_time\"\x9d\x01\n\x08\x41\x63tBegun\x12\x10\n\x08\x61\x64min_id\x18\x01 \x01(\t\x12+\n\x04\x64\x65\x65\x64\x18\x02 \x01(\x0b\x32\x1d.promontory.api.admin.v1.Deed\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12.\n\nbegin_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\x08\x41\x63tEnded\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.promontory.api.admin.v1.ActState\x12\x14\n\x0crefusal_code\x18\x03 \x01(\t\x12\x0f\n\x07refusal\x18\x04 \x01(\t\x12\x17\n\x0frefusal_message\x18\x05 \x01(\t\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*e\n\x08\x41\x63tState\x12\x19\n\x15\x41\x43T_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41\x43T_STATE_BEGUN\x10\x01\x12\x12\n\x0e\x41\x43T_STATE_DONE\x10\x02\x12\x15\n\x11\x41\x43T_STATE_REFUSED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.admin.v1.acts_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ACTSTATE']._serialized_start=1420
-  _globals['_ACTSTATE']._serialized_end=1521
+  _globals['_ACTSTATE']._serialized_start=1535
+  _globals['_ACTSTATE']._serialized_end=1636
   _globals['_MATCHCANCELLATION']._serialized_start=96
   _globals['_MATCHCANCELLATION']._serialized_end=147
   _globals['_PLAYERSUSPENSION']._serialized_start=149
@@ -44,12 +44,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OBLIGATIONRELEASE']._serialized_end=309
   _globals['_OBLIGATIONDROP']._serialized_start=311
   _globals['_OBLIGATIONDROP']._serialized_end=341
-  _globals['_DEED']._serialized_start=344
-  _globals['_DEED']._serialized_end=720
-  _globals['_ACT']._serialized_start=723
-  _globals['_ACT']._serialized_end=1069
-  _globals['_ACTBEGUN']._serialized_start=1072
-  _globals['_ACTBEGUN']._serialized_end=1229
-  _globals['_ACTENDED']._serialized_start=1232
-  _globals['_ACTENDED']._serialized_end=1418
+  _globals['_REPLICADRAIN']._serialized_start=343
+  _globals['_REPLICADRAIN']._serialized_end=392
+  _globals['_DEED']._serialized_start=395
+  _globals['_DEED']._serialized_end=835
+  _globals['_ACT']._serialized_start=838
+  _globals['_ACT']._serialized_end=1184
+  _globals['_ACTBEGUN']._serialized_start=1187
+  _globals['_ACTBEGUN']._serialized_end=1344
+  _globals['_ACTENDED']._serialized_start=1347
+  _globals['_ACTENDED']._serialized_end=1533
 # @@protoc_insertion_point(module_scope)

@@ -167,6 +167,32 @@ class ObligationDrop(_message.Message):
 Global___ObligationDrop: _TypeAlias = ObligationDrop  # noqa: Y015
 
 @_typing.final
+class ReplicaDrain(_message.Message):
+    """A process that serves was to be drained."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLICA_ID_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    replica_id: _builtins.str
+    """The process's name."""
+    force: _builtins.bool
+    """Whether also if it is the only one of its kind."""
+    def __init__(
+        self,
+        *,
+        replica_id: _builtins.str = ...,
+        force: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force", b"force", "replica_id", b"replica_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplicaDrain: _TypeAlias = ReplicaDrain  # noqa: Y015
+
+@_typing.final
 class Deed(_message.Message):
     """What was to be done."""
 
@@ -177,6 +203,7 @@ class Deed(_message.Message):
     PLAYER_RESTORATION_FIELD_NUMBER: _builtins.int
     OBLIGATION_RELEASE_FIELD_NUMBER: _builtins.int
     OBLIGATION_DROP_FIELD_NUMBER: _builtins.int
+    REPLICA_DRAIN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def match_cancellation(self) -> Global___MatchCancellation:
         """A match was to be cancelled."""
@@ -197,6 +224,10 @@ class Deed(_message.Message):
     def obligation_drop(self) -> Global___ObligationDrop:
         """A parked obligation was to be given up."""
 
+    @_builtins.property
+    def replica_drain(self) -> Global___ReplicaDrain:
+        """A process that serves was to be drained."""
+
     def __init__(
         self,
         *,
@@ -205,12 +236,13 @@ class Deed(_message.Message):
         player_restoration: Global___PlayerRestoration | None = ...,
         obligation_release: Global___ObligationRelease | None = ...,
         obligation_drop: Global___ObligationDrop | None = ...,
+        replica_drain: Global___ReplicaDrain | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "match_cancellation", b"match_cancellation", "obligation_drop", b"obligation_drop", "obligation_release", b"obligation_release", "player_restoration", b"player_restoration", "player_suspension", b"player_suspension"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "match_cancellation", b"match_cancellation", "obligation_drop", b"obligation_drop", "obligation_release", b"obligation_release", "player_restoration", b"player_restoration", "player_suspension", b"player_suspension", "replica_drain", b"replica_drain"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "match_cancellation", b"match_cancellation", "obligation_drop", b"obligation_drop", "obligation_release", b"obligation_release", "player_restoration", b"player_restoration", "player_suspension", b"player_suspension"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "match_cancellation", b"match_cancellation", "obligation_drop", b"obligation_drop", "obligation_release", b"obligation_release", "player_restoration", b"player_restoration", "player_suspension", b"player_suspension", "replica_drain", b"replica_drain"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["match_cancellation", "player_suspension", "player_restoration", "obligation_release", "obligation_drop"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["match_cancellation", "player_suspension", "player_restoration", "obligation_release", "obligation_drop", "replica_drain"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 

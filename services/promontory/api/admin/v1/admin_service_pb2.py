@@ -25,59 +25,70 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from promontory.api.admin.v1 import acts_pb2 as promontory_dot_api_dot_admin_dot_v1_dot_acts__pb2
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
+from promontory.api.replica.v1 import replica_service_pb2 as promontory_dot_api_dot_replica_dot_v1_dot_replica__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/admin/v1/admin_service.proto\x12\x17promontory.api.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"promontory/api/admin/v1/acts.proto\x1a#promontory/api/match/v1/match.proto\"\x8a\x01\n\nObligation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08match_id\x18\x03 \x01(\t\x12,\n\x08\x64ue_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61ttempts\x18\x05 \x01(\x05\x12\x0e\n\x06parked\x18\x06 \x01(\x08\"\x9f\x01\n\rCommitSummary\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04seat\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\ncommand_id\x18\x04 \x01(\t\x12\x0e\n\x06\x65vents\x18\x05 \x03(\t\x12\x0c\n\x04head\x18\x06 \x01(\x0c\x42\x07\n\x05_seat\"w\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\"8\n\x13InspectMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63ommits\x18\x02 \x01(\x05\"\xad\x02\n\x14InspectMatchResponse\x12\x34\n\tlog_state\x18\x01 \x01(\x0e\x32!.promontory.api.admin.v1.LogState\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04head\x18\x03 \x01(\x0c\x12\x32\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.MatchH\x00\x88\x01\x01\x12\x0f\n\x07problem\x18\x05 \x01(\t\x12\x38\n\x0bobligations\x18\x06 \x03(\x0b\x32#.promontory.api.admin.v1.Obligation\x12\x37\n\x07\x63ommits\x18\x07 \x03(\x0b\x32&.promontory.api.admin.v1.CommitSummaryB\x08\n\x06_match\"P\n\x16ListOpenMatchesRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x15\n\rrules_version\x18\x02 \x01(\t\x12\x11\n\tdata_hash\x18\x03 \x01(\x0c\"N\n\x17ListOpenMatchesResponse\x12\x33\n\x07matches\x18\x01 \x03(\x0b\x32\".promontory.api.admin.v1.OpenMatch\"]\n\x16ListObligationsRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0e\n\x06parked\x18\x02 \x01(\x08\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"l\n\x17ListObligationsResponse\x12\x38\n\x0bobligations\x18\x01 \x03(\x0b\x32#.promontory.api.admin.v1.Obligation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"L\n\x18ReleaseObligationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"F\n\x19ReleaseObligationResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"I\n\x15\x44ropObligationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"C\n\x16\x44ropObligationResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"X\n\x12\x43\x61ncelMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"@\n\x13\x43\x61ncelMatchResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"}\n\x14SuspendPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x15SuspendPlayerResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"M\n\x14RestorePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"B\n\x15RestorePlayerResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"Z\n\x0fListActsRequest\x12\x10\n\x08\x61\x64min_id\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"W\n\x10ListActsResponse\x12*\n\x04\x61\x63ts\x18\x01 \x03(\x0b\x32\x1c.promontory.api.admin.v1.Act\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*g\n\x08LogState\x12\x19\n\x15LOG_STATE_UNSPECIFIED\x10\x00\x12\x12\n\x0eLOG_STATE_OPEN\x10\x01\x12\x14\n\x10LOG_STATE_CLOSED\x10\x02\x12\x16\n\x12LOG_STATE_ARCHIVED\x10\x03\x32\x83\x08\n\x0c\x41\x64minService\x12k\n\x0cInspectMatch\x12,.promontory.api.admin.v1.InspectMatchRequest\x1a-.promontory.api.admin.v1.InspectMatchResponse\x12v\n\x0fListOpenMatches\x12/.promontory.api.admin.v1.ListOpenMatchesRequest\x1a\x30.promontory.api.admin.v1.ListOpenMatchesResponse0\x01\x12t\n\x0fListObligations\x12/.promontory.api.admin.v1.ListObligationsRequest\x1a\x30.promontory.api.admin.v1.ListObligationsResponse\x12z\n\x11ReleaseObligation\x12\x31.promontory.api.admin.v1.ReleaseObligationRequest\x1a\x32.promontory.api.admin.v1.ReleaseObligationResponse\x12q\n\x0e\x44ropObligation\x12..promontory.api.admin.v1.DropObligationRequest\x1a/.promontory.api.admin.v1.DropObligationResponse\x12h\n\x0b\x43\x61ncelMatch\x12+.promontory.api.admin.v1.CancelMatchRequest\x1a,.promontory.api.admin.v1.CancelMatchResponse\x12n\n\rSuspendPlayer\x12-.promontory.api.admin.v1.SuspendPlayerRequest\x1a..promontory.api.admin.v1.SuspendPlayerResponse\x12n\n\rRestorePlayer\x12-.promontory.api.admin.v1.RestorePlayerRequest\x1a..promontory.api.admin.v1.RestorePlayerResponse\x12_\n\x08ListActs\x12(.promontory.api.admin.v1.ListActsRequest\x1a).promontory.api.admin.v1.ListActsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n+promontory/api/admin/v1/admin_service.proto\x12\x17promontory.api.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"promontory/api/admin/v1/acts.proto\x1a#promontory/api/match/v1/match.proto\x1a/promontory/api/replica/v1/replica_service.proto\"\x8a\x01\n\nObligation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08match_id\x18\x03 \x01(\t\x12,\n\x08\x64ue_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x61ttempts\x18\x05 \x01(\x05\x12\x0e\n\x06parked\x18\x06 \x01(\x08\"\x9f\x01\n\rCommitSummary\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0brecord_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\x04seat\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x12\n\ncommand_id\x18\x04 \x01(\t\x12\x0e\n\x06\x65vents\x18\x05 \x03(\t\x12\x0c\n\x04head\x18\x06 \x01(\x0c\x42\x07\n\x05_seat\"w\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x15\n\rrules_version\x18\x03 \x01(\t\x12\x11\n\tdata_hash\x18\x04 \x01(\x0c\x12\x0c\n\x04pool\x18\x05 \x01(\t\x12\x12\n\nplayer_ids\x18\x06 \x03(\t\"8\n\x13InspectMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63ommits\x18\x02 \x01(\x05\"\xad\x02\n\x14InspectMatchResponse\x12\x34\n\tlog_state\x18\x01 \x01(\x0e\x32!.promontory.api.admin.v1.LogState\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0c\n\x04head\x18\x03 \x01(\x0c\x12\x32\n\x05match\x18\x04 \x01(\x0b\x32\x1e.promontory.api.match.v1.MatchH\x00\x88\x01\x01\x12\x0f\n\x07problem\x18\x05 \x01(\t\x12\x38\n\x0bobligations\x18\x06 \x03(\x0b\x32#.promontory.api.admin.v1.Obligation\x12\x37\n\x07\x63ommits\x18\x07 \x03(\x0b\x32&.promontory.api.admin.v1.CommitSummaryB\x08\n\x06_match\"P\n\x16ListOpenMatchesRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x15\n\rrules_version\x18\x02 \x01(\t\x12\x11\n\tdata_hash\x18\x03 \x01(\x0c\"N\n\x17ListOpenMatchesResponse\x12\x33\n\x07matches\x18\x01 \x03(\x0b\x32\".promontory.api.admin.v1.OpenMatch\"]\n\x16ListObligationsRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0e\n\x06parked\x18\x02 \x01(\x08\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"l\n\x17ListObligationsResponse\x12\x38\n\x0bobligations\x18\x01 \x03(\x0b\x32#.promontory.api.admin.v1.Obligation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"L\n\x18ReleaseObligationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"F\n\x19ReleaseObligationResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"I\n\x15\x44ropObligationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"C\n\x16\x44ropObligationResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"X\n\x12\x43\x61ncelMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"@\n\x13\x43\x61ncelMatchResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"}\n\x14SuspendPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"B\n\x15SuspendPlayerResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"M\n\x14RestorePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"B\n\x15RestorePlayerResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"\x87\x01\n\x0cReplicaPlace\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\t\x12\x38\n\x07replica\x18\x02 \x01(\x0b\x32\".promontory.api.replica.v1.ReplicaH\x00\x88\x01\x01\x12\x0f\n\x07service\x18\x03 \x01(\t\x12\x0f\n\x07problem\x18\x04 \x01(\tB\n\n\x08_replica\"\x15\n\x13ListReplicasRequest\"O\n\x14ListReplicasResponse\x12\x37\n\x08replicas\x18\x01 \x03(\x0b\x32%.promontory.api.admin.v1.ReplicaPlace\"\\\n\x13\x44rainReplicaRequest\x12\x12\n\nreplica_id\x18\x01 \x01(\t\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"A\n\x14\x44rainReplicaResponse\x12)\n\x03\x61\x63t\x18\x01 \x01(\x0b\x32\x1c.promontory.api.admin.v1.Act\"Z\n\x0fListActsRequest\x12\x10\n\x08\x61\x64min_id\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"W\n\x10ListActsResponse\x12*\n\x04\x61\x63ts\x18\x01 \x03(\x0b\x32\x1c.promontory.api.admin.v1.Act\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*g\n\x08LogState\x12\x19\n\x15LOG_STATE_UNSPECIFIED\x10\x00\x12\x12\n\x0eLOG_STATE_OPEN\x10\x01\x12\x14\n\x10LOG_STATE_CLOSED\x10\x02\x12\x16\n\x12LOG_STATE_ARCHIVED\x10\x03\x32\xdd\t\n\x0c\x41\x64minService\x12k\n\x0cInspectMatch\x12,.promontory.api.admin.v1.InspectMatchRequest\x1a-.promontory.api.admin.v1.InspectMatchResponse\x12v\n\x0fListOpenMatches\x12/.promontory.api.admin.v1.ListOpenMatchesRequest\x1a\x30.promontory.api.admin.v1.ListOpenMatchesResponse0\x01\x12t\n\x0fListObligations\x12/.promontory.api.admin.v1.ListObligationsRequest\x1a\x30.promontory.api.admin.v1.ListObligationsResponse\x12z\n\x11ReleaseObligation\x12\x31.promontory.api.admin.v1.ReleaseObligationRequest\x1a\x32.promontory.api.admin.v1.ReleaseObligationResponse\x12q\n\x0e\x44ropObligation\x12..promontory.api.admin.v1.DropObligationRequest\x1a/.promontory.api.admin.v1.DropObligationResponse\x12h\n\x0b\x43\x61ncelMatch\x12+.promontory.api.admin.v1.CancelMatchRequest\x1a,.promontory.api.admin.v1.CancelMatchResponse\x12n\n\rSuspendPlayer\x12-.promontory.api.admin.v1.SuspendPlayerRequest\x1a..promontory.api.admin.v1.SuspendPlayerResponse\x12n\n\rRestorePlayer\x12-.promontory.api.admin.v1.RestorePlayerRequest\x1a..promontory.api.admin.v1.RestorePlayerResponse\x12k\n\x0cListReplicas\x12,.promontory.api.admin.v1.ListReplicasRequest\x1a-.promontory.api.admin.v1.ListReplicasResponse\x12k\n\x0c\x44rainReplica\x12,.promontory.api.admin.v1.DrainReplicaRequest\x1a-.promontory.api.admin.v1.DrainReplicaResponse\x12_\n\x08ListActs\x12(.promontory.api.admin.v1.ListActsRequest\x1a).promontory.api.admin.v1.ListActsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.admin.v1.admin_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LOGSTATE']._serialized_start=2304
-  _globals['_LOGSTATE']._serialized_end=2407
-  _globals['_OBLIGATION']._serialized_start=179
-  _globals['_OBLIGATION']._serialized_end=317
-  _globals['_COMMITSUMMARY']._serialized_start=320
-  _globals['_COMMITSUMMARY']._serialized_end=479
-  _globals['_OPENMATCH']._serialized_start=481
-  _globals['_OPENMATCH']._serialized_end=600
-  _globals['_INSPECTMATCHREQUEST']._serialized_start=602
-  _globals['_INSPECTMATCHREQUEST']._serialized_end=658
-  _globals['_INSPECTMATCHRESPONSE']._serialized_start=661
-  _globals['_INSPECTMATCHRESPONSE']._serialized_end=962
-  _globals['_LISTOPENMATCHESREQUEST']._serialized_start=964
-  _globals['_LISTOPENMATCHESREQUEST']._serialized_end=1044
-  _globals['_LISTOPENMATCHESRESPONSE']._serialized_start=1046
-  _globals['_LISTOPENMATCHESRESPONSE']._serialized_end=1124
-  _globals['_LISTOBLIGATIONSREQUEST']._serialized_start=1126
-  _globals['_LISTOBLIGATIONSREQUEST']._serialized_end=1219
-  _globals['_LISTOBLIGATIONSRESPONSE']._serialized_start=1221
-  _globals['_LISTOBLIGATIONSRESPONSE']._serialized_end=1329
-  _globals['_RELEASEOBLIGATIONREQUEST']._serialized_start=1331
-  _globals['_RELEASEOBLIGATIONREQUEST']._serialized_end=1407
-  _globals['_RELEASEOBLIGATIONRESPONSE']._serialized_start=1409
-  _globals['_RELEASEOBLIGATIONRESPONSE']._serialized_end=1479
-  _globals['_DROPOBLIGATIONREQUEST']._serialized_start=1481
-  _globals['_DROPOBLIGATIONREQUEST']._serialized_end=1554
-  _globals['_DROPOBLIGATIONRESPONSE']._serialized_start=1556
-  _globals['_DROPOBLIGATIONRESPONSE']._serialized_end=1623
-  _globals['_CANCELMATCHREQUEST']._serialized_start=1625
-  _globals['_CANCELMATCHREQUEST']._serialized_end=1713
-  _globals['_CANCELMATCHRESPONSE']._serialized_start=1715
-  _globals['_CANCELMATCHRESPONSE']._serialized_end=1779
-  _globals['_SUSPENDPLAYERREQUEST']._serialized_start=1781
-  _globals['_SUSPENDPLAYERREQUEST']._serialized_end=1906
-  _globals['_SUSPENDPLAYERRESPONSE']._serialized_start=1908
-  _globals['_SUSPENDPLAYERRESPONSE']._serialized_end=1974
-  _globals['_RESTOREPLAYERREQUEST']._serialized_start=1976
-  _globals['_RESTOREPLAYERREQUEST']._serialized_end=2053
-  _globals['_RESTOREPLAYERRESPONSE']._serialized_start=2055
-  _globals['_RESTOREPLAYERRESPONSE']._serialized_end=2121
-  _globals['_LISTACTSREQUEST']._serialized_start=2123
-  _globals['_LISTACTSREQUEST']._serialized_end=2213
-  _globals['_LISTACTSRESPONSE']._serialized_start=2215
-  _globals['_LISTACTSRESPONSE']._serialized_end=2302
-  _globals['_ADMINSERVICE']._serialized_start=2410
-  _globals['_ADMINSERVICE']._serialized_end=3437
+  _globals['_LOGSTATE']._serialized_start=2756
+  _globals['_LOGSTATE']._serialized_end=2859
+  _globals['_OBLIGATION']._serialized_start=228
+  _globals['_OBLIGATION']._serialized_end=366
+  _globals['_COMMITSUMMARY']._serialized_start=369
+  _globals['_COMMITSUMMARY']._serialized_end=528
+  _globals['_OPENMATCH']._serialized_start=530
+  _globals['_OPENMATCH']._serialized_end=649
+  _globals['_INSPECTMATCHREQUEST']._serialized_start=651
+  _globals['_INSPECTMATCHREQUEST']._serialized_end=707
+  _globals['_INSPECTMATCHRESPONSE']._serialized_start=710
+  _globals['_INSPECTMATCHRESPONSE']._serialized_end=1011
+  _globals['_LISTOPENMATCHESREQUEST']._serialized_start=1013
+  _globals['_LISTOPENMATCHESREQUEST']._serialized_end=1093
+  _globals['_LISTOPENMATCHESRESPONSE']._serialized_start=1095
+  _globals['_LISTOPENMATCHESRESPONSE']._serialized_end=1173
+  _globals['_LISTOBLIGATIONSREQUEST']._serialized_start=1175
+  _globals['_LISTOBLIGATIONSREQUEST']._serialized_end=1268
+  _globals['_LISTOBLIGATIONSRESPONSE']._serialized_start=1270
+  _globals['_LISTOBLIGATIONSRESPONSE']._serialized_end=1378
+  _globals['_RELEASEOBLIGATIONREQUEST']._serialized_start=1380
+  _globals['_RELEASEOBLIGATIONREQUEST']._serialized_end=1456
+  _globals['_RELEASEOBLIGATIONRESPONSE']._serialized_start=1458
+  _globals['_RELEASEOBLIGATIONRESPONSE']._serialized_end=1528
+  _globals['_DROPOBLIGATIONREQUEST']._serialized_start=1530
+  _globals['_DROPOBLIGATIONREQUEST']._serialized_end=1603
+  _globals['_DROPOBLIGATIONRESPONSE']._serialized_start=1605
+  _globals['_DROPOBLIGATIONRESPONSE']._serialized_end=1672
+  _globals['_CANCELMATCHREQUEST']._serialized_start=1674
+  _globals['_CANCELMATCHREQUEST']._serialized_end=1762
+  _globals['_CANCELMATCHRESPONSE']._serialized_start=1764
+  _globals['_CANCELMATCHRESPONSE']._serialized_end=1828
+  _globals['_SUSPENDPLAYERREQUEST']._serialized_start=1830
+  _globals['_SUSPENDPLAYERREQUEST']._serialized_end=1955
+  _globals['_SUSPENDPLAYERRESPONSE']._serialized_start=1957
+  _globals['_SUSPENDPLAYERRESPONSE']._serialized_end=2023
+  _globals['_RESTOREPLAYERREQUEST']._serialized_start=2025
+  _globals['_RESTOREPLAYERREQUEST']._serialized_end=2102
+  _globals['_RESTOREPLAYERRESPONSE']._serialized_start=2104
+  _globals['_RESTOREPLAYERRESPONSE']._serialized_end=2170
+  _globals['_REPLICAPLACE']._serialized_start=2173
+  _globals['_REPLICAPLACE']._serialized_end=2308
+  _globals['_LISTREPLICASREQUEST']._serialized_start=2310
+  _globals['_LISTREPLICASREQUEST']._serialized_end=2331
+  _globals['_LISTREPLICASRESPONSE']._serialized_start=2333
+  _globals['_LISTREPLICASRESPONSE']._serialized_end=2412
+  _globals['_DRAINREPLICAREQUEST']._serialized_start=2414
+  _globals['_DRAINREPLICAREQUEST']._serialized_end=2506
+  _globals['_DRAINREPLICARESPONSE']._serialized_start=2508
+  _globals['_DRAINREPLICARESPONSE']._serialized_end=2573
+  _globals['_LISTACTSREQUEST']._serialized_start=2575
+  _globals['_LISTACTSREQUEST']._serialized_end=2665
+  _globals['_LISTACTSRESPONSE']._serialized_start=2667
+  _globals['_LISTACTSRESPONSE']._serialized_end=2754
+  _globals['_ADMINSERVICE']._serialized_start=2862
+  _globals['_ADMINSERVICE']._serialized_end=4107
 # @@protoc_insertion_point(module_scope)

@@ -11,6 +11,7 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from promontory.api.admin.v1 import acts_pb2 as _acts_pb2
 from promontory.api.match.v1 import match_pb2 as _match_pb2
+from promontory.api.replica.v1 import replica_service_pb2 as _replica_service_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -663,6 +664,143 @@ class RestorePlayerResponse(_message.Message):
 Global___RestorePlayerResponse: _TypeAlias = RestorePlayerResponse  # noqa: Y015
 
 @_typing.final
+class ReplicaPlace(_message.Message):
+    """A process that serves, and where."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADDRESS_FIELD_NUMBER: _builtins.int
+    REPLICA_FIELD_NUMBER: _builtins.int
+    SERVICE_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    address: _builtins.str
+    """Its address: host and port."""
+    service: _builtins.str
+    """What it is known to serve: `matchmaking`, `scoring`, or `rules.` and the game."""
+    problem: _builtins.str
+    """Why it does not tell, or why nothing is found behind the service's name; empty if it does."""
+    @_builtins.property
+    def replica(self) -> _replica_service_pb2.Replica:
+        """What it tells of itself; unset where it does not answer."""
+
+    def __init__(
+        self,
+        *,
+        address: _builtins.str = ...,
+        replica: _replica_service_pb2.Replica | None = ...,
+        service: _builtins.str = ...,
+        problem: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_replica", b"_replica", "replica", b"replica"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_replica", b"_replica", "address", b"address", "problem", b"problem", "replica", b"replica", "service", b"service"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__replica: _TypeAlias = _typing.Literal["replica"]  # noqa: Y015
+    _WhichOneofArgType__replica: _TypeAlias = _typing.Literal["_replica", b"_replica"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__replica) -> _WhichOneofReturnType__replica | None: ...
+
+Global___ReplicaPlace: _TypeAlias = ReplicaPlace  # noqa: Y015
+
+@_typing.final
+class ListReplicasRequest(_message.Message):
+    """Request message for `AdminService.ListReplicas`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReplicasRequest: _TypeAlias = ListReplicasRequest  # noqa: Y015
+
+@_typing.final
+class ListReplicasResponse(_message.Message):
+    """Response message for `AdminService.ListReplicas`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLICAS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def replicas(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplicaPlace]:
+        """The processes, by service and address."""
+
+    def __init__(
+        self,
+        *,
+        replicas: _abc.Iterable[Global___ReplicaPlace] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["replicas", b"replicas"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListReplicasResponse: _TypeAlias = ListReplicasResponse  # noqa: Y015
+
+@_typing.final
+class DrainReplicaRequest(_message.Message):
+    """Request message for `AdminService.DrainReplica`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLICA_ID_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    replica_id: _builtins.str
+    """Required. The process's name, as `ListReplicas` tells it."""
+    force: _builtins.bool
+    """Optional. Whether to drain it also if no other of its kind serves."""
+    reason: _builtins.str
+    """Required. Why, 1 to 500 characters; it is recorded."""
+    request_id: _builtins.str
+    """Required. Names this intent, 1 to 128 printable ASCII characters."""
+    def __init__(
+        self,
+        *,
+        replica_id: _builtins.str = ...,
+        force: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["force", b"force", "reason", b"reason", "replica_id", b"replica_id", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainReplicaRequest: _TypeAlias = DrainReplicaRequest  # noqa: Y015
+
+@_typing.final
+class DrainReplicaResponse(_message.Message):
+    """Response message for `AdminService.DrainReplica`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def act(self) -> _acts_pb2.Act:
+        """What was recorded."""
+
+    def __init__(
+        self,
+        *,
+        act: _acts_pb2.Act | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainReplicaResponse: _TypeAlias = DrainReplicaResponse  # noqa: Y015
+
+@_typing.final
 class ListActsRequest(_message.Message):
     """Request message for `AdminService.ListActs`."""
 
@@ -675,7 +813,7 @@ class ListActsRequest(_message.Message):
     admin_id: _builtins.str
     """Optional. Only those of this admin."""
     target: _builtins.str
-    """Optional. Only those on this match, player or obligation."""
+    """Optional. Only those on this match, player, obligation or process."""
     page_size: _builtins.int
     """Optional. How many at most, 1 to 500; 100 when 0."""
     page_token: _builtins.str

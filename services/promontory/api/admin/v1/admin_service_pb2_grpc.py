@@ -79,6 +79,16 @@ class AdminServiceStub:
                 request_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerResponse.FromString,
                 _registered_method=True)
+        self.ListReplicas = channel.unary_unary(
+                '/promontory.api.admin.v1.AdminService/ListReplicas',
+                request_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasResponse.FromString,
+                _registered_method=True)
+        self.DrainReplica = channel.unary_unary(
+                '/promontory.api.admin.v1.AdminService/DrainReplica',
+                request_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaResponse.FromString,
+                _registered_method=True)
         self.ListActs = channel.unary_unary(
                 '/promontory.api.admin.v1.AdminService/ListActs',
                 request_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListActsRequest.SerializeToString,
@@ -159,6 +169,23 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListReplicas(self, request, context):
+        """Lists the processes that serve rules, matchmaking and scoring, as found behind the names of their services.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DrainReplica(self, request, context):
+        """Has one of these processes stop as on SIGTERM, so that whoever runs it starts it anew. Its streams go on elsewhere.
+
+        Fails with `NOT_FOUND` when no such process is found, with `FAILED_PRECONDITION` when no other of its kind serves,
+        unless it is forced.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListActs(self, request, context):
         """Lists the acts of admins, the newest first, in pages.
         """
@@ -208,6 +235,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.RestorePlayer,
                     request_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerRequest.FromString,
                     response_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerResponse.SerializeToString,
+            ),
+            'ListReplicas': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReplicas,
+                    request_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasResponse.SerializeToString,
+            ),
+            'DrainReplica': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainReplica,
+                    request_deserializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaResponse.SerializeToString,
             ),
             'ListActs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListActs,
@@ -436,6 +473,60 @@ class AdminService:
             '/promontory.api.admin.v1.AdminService/RestorePlayer',
             promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerRequest.SerializeToString,
             promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.RestorePlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReplicas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.admin.v1.AdminService/ListReplicas',
+            promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasRequest.SerializeToString,
+            promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.ListReplicasResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainReplica(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/promontory.api.admin.v1.AdminService/DrainReplica',
+            promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaRequest.SerializeToString,
+            promontory_dot_api_dot_admin_dot_v1_dot_admin__service__pb2.DrainReplicaResponse.FromString,
             options,
             channel_credentials,
             insecure,

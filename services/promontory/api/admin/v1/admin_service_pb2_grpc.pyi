@@ -68,6 +68,14 @@ class AdminServiceStub:
     """
     RestorePlayer: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.RestorePlayerRequest, _admin_service_pb2.RestorePlayerResponse]
     """Lets a suspended player in again."""
+    ListReplicas: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.ListReplicasRequest, _admin_service_pb2.ListReplicasResponse]
+    """Lists the processes that serve rules, matchmaking and scoring, as found behind the names of their services."""
+    DrainReplica: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.DrainReplicaRequest, _admin_service_pb2.DrainReplicaResponse]
+    """Has one of these processes stop as on SIGTERM, so that whoever runs it starts it anew. Its streams go on elsewhere.
+
+    Fails with `NOT_FOUND` when no such process is found, with `FAILED_PRECONDITION` when no other of its kind serves,
+    unless it is forced.
+    """
     ListActs: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.ListActsRequest, _admin_service_pb2.ListActsResponse]
     """Lists the acts of admins, the newest first, in pages."""
 
@@ -111,6 +119,14 @@ class AdminServiceAsyncStub(AdminServiceStub):
     """
     RestorePlayer: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.RestorePlayerRequest, _admin_service_pb2.RestorePlayerResponse]  # type: ignore[assignment]
     """Lets a suspended player in again."""
+    ListReplicas: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListReplicasRequest, _admin_service_pb2.ListReplicasResponse]  # type: ignore[assignment]
+    """Lists the processes that serve rules, matchmaking and scoring, as found behind the names of their services."""
+    DrainReplica: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.DrainReplicaRequest, _admin_service_pb2.DrainReplicaResponse]  # type: ignore[assignment]
+    """Has one of these processes stop as on SIGTERM, so that whoever runs it starts it anew. Its streams go on elsewhere.
+
+    Fails with `NOT_FOUND` when no such process is found, with `FAILED_PRECONDITION` when no other of its kind serves,
+    unless it is forced.
+    """
     ListActs: _aio.UnaryUnaryMultiCallable[_admin_service_pb2.ListActsRequest, _admin_service_pb2.ListActsResponse]  # type: ignore[assignment]
     """Lists the acts of admins, the newest first, in pages."""
 
@@ -199,6 +215,26 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_service_pb2.RestorePlayerResponse, _abc.Awaitable[_admin_service_pb2.RestorePlayerResponse]]:
         """Lets a suspended player in again."""
+
+    @_abc_1.abstractmethod
+    def ListReplicas(
+        self,
+        request: _admin_service_pb2.ListReplicasRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.ListReplicasResponse, _abc.Awaitable[_admin_service_pb2.ListReplicasResponse]]:
+        """Lists the processes that serve rules, matchmaking and scoring, as found behind the names of their services."""
+
+    @_abc_1.abstractmethod
+    def DrainReplica(
+        self,
+        request: _admin_service_pb2.DrainReplicaRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_service_pb2.DrainReplicaResponse, _abc.Awaitable[_admin_service_pb2.DrainReplicaResponse]]:
+        """Has one of these processes stop as on SIGTERM, so that whoever runs it starts it anew. Its streams go on elsewhere.
+
+        Fails with `NOT_FOUND` when no such process is found, with `FAILED_PRECONDITION` when no other of its kind serves,
+        unless it is forced.
+        """
 
     @_abc_1.abstractmethod
     def ListActs(

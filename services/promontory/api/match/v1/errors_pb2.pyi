@@ -150,6 +150,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """NOT_FOUND. The platform does not owe what `obligation` names, or no longer."""
     ERROR_REASON_OBLIGATION_NOT_PARKED: _ErrorReason.ValueType  # 53
     """FAILED_PRECONDITION. The obligation is being worked at and not parked, so that it can be neither released nor dropped."""
+    ERROR_REASON_REPLICA_UNKNOWN: _ErrorReason.ValueType  # 54
+    """NOT_FOUND. No such process, or none any more, is found behind the names of the services; `replicas` lists those that
+    are.
+    """
+    ERROR_REASON_REPLICA_LAST: _ErrorReason.ValueType  # 55
+    """FAILED_PRECONDITION. No other process serves what `service` names, so that draining `replica` would leave none."""
+    ERROR_REASON_ALREADY_FOLLOWED: _ErrorReason.ValueType  # 56
+    """The match is followed from that seat on this stream already."""
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals and failures that all services share. On the wire a reason is the value's name without
@@ -286,4 +294,12 @@ ERROR_REASON_OBLIGATION_NOT_FOUND: ErrorReason.ValueType  # 52
 """NOT_FOUND. The platform does not owe what `obligation` names, or no longer."""
 ERROR_REASON_OBLIGATION_NOT_PARKED: ErrorReason.ValueType  # 53
 """FAILED_PRECONDITION. The obligation is being worked at and not parked, so that it can be neither released nor dropped."""
+ERROR_REASON_REPLICA_UNKNOWN: ErrorReason.ValueType  # 54
+"""NOT_FOUND. No such process, or none any more, is found behind the names of the services; `replicas` lists those that
+are.
+"""
+ERROR_REASON_REPLICA_LAST: ErrorReason.ValueType  # 55
+"""FAILED_PRECONDITION. No other process serves what `service` names, so that draining `replica` would leave none."""
+ERROR_REASON_ALREADY_FOLLOWED: ErrorReason.ValueType  # 56
+"""The match is followed from that seat on this stream already."""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015
