@@ -340,7 +340,7 @@ def ratios(found: Sequence[Appends], read: Sequence[Replay], opened: Sequence[Op
         if ours.at_once == theirs.at_once and _is_ours(ours.variant) > _is_ours(theirs.variant):
             pair = f"{_word(ours.variant)}_{ours.at_once}_to_{_word(theirs.variant)}"
             ratio[f"appends_{pair}"] = round(ours.commits_per_second / theirs.commits_per_second, 3)
-            ratio[f"client_cpu_{pair}"] = round(ours.client_cpu_us / theirs.client_cpu_us, 3)
+            ratio[f"client_cpu_{pair}"] = round(ours.client_cpu_us / (theirs.client_cpu_us or 1), 3)
     speeds = {each.variant: each.events_per_second for each in read}
     for ours_name, theirs_name in LIKE_READS:
         if theirs_name in speeds:
