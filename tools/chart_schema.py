@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from promontory.local.keys import SIGNING
 from promontory.runtime import settings
 
 FILE = Path(__file__).parent.parent / "deploy" / "chart" / "values.schema.json"
@@ -24,6 +25,7 @@ PROCESSES: dict[str, type[settings.ProcessSettings]] = {
     "rules": settings.RulesSettings,
     "matchmaking": settings.MatchmakingSettings,
     "scoring": settings.ScoringSettings,
+    "admin": settings.AdminSettings,
     "relay": settings.RelaySettings,
     "workers": settings.WorkerSettings,
 }
@@ -138,6 +140,7 @@ def _workloads() -> Schema:
         "rules": workload(allowed["rules"]),
         "matchmaking": workload(allowed["matchmaking"], pools=TEXT),
         "scoring": workload(allowed["scoring"]),
+        "admin": workload(allowed["admin"], enabled=FLAG),
         "relay": workload(allowed["relay"]),
         "workers": node(bots=worker, tallies=worker, archive=worker),
         "edge": _edge(),
@@ -190,14 +193,12 @@ def _servers() -> Schema:
             ports=many(PORT),
         ),
         "tracing": node(url={"type": "string", "pattern": "^(https?://\\S+)?$"}, ports=many(PORT)),
-        "keys": node(
-            **{name: ref("key") for name in ("players", "services", "seal", "matchmaking", "relay", "workers")}
-        ),
+        "keys": node(**{name: ref("key") for name in ("players", "services", "seal", *SIGNING)}),
     }
 
 
 def _surroundings() -> Schema:
-    peers = ("dns", "redis", "broker", "archive", "tracing", "edge", "services", "monitoring")
+    peers = ("dns", "redis", "broker", "archive", "tracing", "edge", "services", "admin", "monitoring")
     return {
         "probes": node(
             type=choice("grpc", "exec"),
@@ -220,6 +221,7 @@ def _surroundings() -> Schema:
             prometheusAddress=ref("server"),
             broker=node(address=TEXT, database=COUNT, passwordSecret=TEXT),
         ),
+        "test": node(token=node(secretName=TEXT, key=NAME), pool=NAME, game=NAME, seconds=AT_LEAST_ONE, resources=FREE),
     }
 
 

@@ -113,9 +113,10 @@ def test_a_call_goes_to_the_service_whose_package_it_names(edge: Edge, package: 
     assert call(edge, package) == server
 
 
-def test_a_call_of_nobody_is_unimplemented(edge: Edge) -> None:
+@pytest.mark.parametrize("package", ["poker", "admin", "replica"])
+def test_a_call_of_nobody_and_one_of_admins_are_unimplemented(edge: Edge, package: str) -> None:
     with pytest.raises(grpc.RpcError) as refused:
-        call(edge, "poker")
+        call(edge, package)
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from promontory.client.bot_command import new
+from promontory.local.keys import SIGNING, KeyRing, create_installation
 from promontory.runtime.embedded import EmbeddedServer
-from promontory.runtime.identity import PLAYER_SCOPES, PLAYERS, create_key
 from promontory.runtime.settings import inherited
-from tests.deploy.charting import main_container, rendered
+from tests.deploy.charting import main_container, of_kind, rendered
 from tests.deploy.running import Edge, Installation, fetch, free_ports, running_edge, until
-from tests.house.source import ROOT
 from tests.support.pools import POOLS_FILE
 
-SIGNING = ("matchmaking", "relay", "workers")
 OWN_KEYS = [argument for name in SIGNING for argument in ("--set", f"keys.{name}.secretName=promontory-{name}")]
-VALUES = ("trial", "--set-file", f"matchmaking.pools={POOLS_FILE}", *OWN_KEYS)
-"""The trial, with each service's own key in a Secret of its own, and pools whose house bots do not wait long."""
+PLAYING = ("--set", "test.token.secretName=promontory-tester,test.pool=transcontinental.ranked")
+VALUES = ("trial", "--set-file", f"matchmaking.pools={POOLS_FILE}", *OWN_KEYS, *PLAYING)
+"""The trial, with each service's own key in a Secret of its own, pools whose house bots do not wait long, and a test
+that plays."""
 
 
 class Running(NamedTuple):
-    """A trial that runs, its processes, its edge, and a directory with a player's `token`."""
+    """A trial that runs, its processes, its edge, and a directory with tokens: of Ada, a player, and Olga, an admin."""
 
     installation: Installation
     processes: dict[str, subprocess.Popen[bytes]]
@@ -41,16 +39,17 @@ class Running(NamedTuple):
 
 
 def secrets(folder: Path) -> dict[str, dict[str, str]]:
-    """Make keys in `folder` as docs/kubernetes.md says, and return the Secrets that hold them."""
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "kubernetes.md").read_text("utf-8"), re.DOTALL)
-    subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
-    players = create_key(PLAYERS, folder / "players.key.json", folder / "players.jwks.json")
-    (folder / "token").write_text(players.mint("ada", PLAYER_SCOPES, life=timedelta(hours=1)), "utf-8")
+    """Make keys and tokens in `folder`, and return the Secrets that hold them."""
+    create_installation(folder, with_players=True)
+    ring = KeyRing(folder)
+    (folder / "ada.token").write_text(ring.player_token("ada"), "utf-8")
+    (folder / "olga.token").write_text(ring.admin_token("olga"), "utf-8")
     shared = {
         name: (folder / name).read_text("utf-8") for name in ("players.jwks.json", "services.jwks.json", "seal.key")
     }
     own = {name: (folder / name / "service.key.json").read_text("utf-8") for name in SIGNING}
-    return {"promontory-keys": shared} | {f"promontory-{name}": {"service.key.json": key} for name, key in own.items()}
+    signing = {f"promontory-{name}": {"service.key.json": key} for name, key in own.items()}
+    return signing | {"promontory-keys": shared, "promontory-tester": {"token": ring.player_token("tess")}}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +65,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             installation.running() as processes,
             running_edge(rendered(*VALUES), upstreams, home) as edge,
         ):
-            until(lambda: all(fetch(f"http://127.0.0.1:{ports[1]}/metrics") for ports in installation.ports.values()))
+            metrics = [f"http://127.0.0.1:{ports[1]}/metrics" for ports in installation.ports.values()]
+            until(lambda: all(map(fetch, metrics)), seconds=90)
             yield Running(installation, processes, edge, home)
 
 
@@ -86,23 +86,45 @@ def test_every_pod_becomes_ready(trial: Running) -> None:
     assert {name for name in trial.processes if not is_ready(trial, name)} == set()
 
 
-@pytest.mark.parametrize("pool", ["transcontinental.ranked", "pacific.ranked.3"])
-def test_a_bot_plays_a_match_through_the_edge(trial: Running, pool: str) -> None:
-    """From the ticket to the outcome, against house bots that the relay and the workers move."""
-    bot = trial.home / f"{pool.partition('.')[0]}_bot.py"
-    new(bot, pool.partition(".")[0])
-    program = Path(sys.executable).with_name("promontory")
-    where = ["--endpoints", f"127.0.0.1:{trial.edge.calls}", "--token-file", trial.home / "token"]
-    done = subprocess.run(
-        [program, "bot", "run", bot, "--pool", pool, "--json", *where],
-        env=inherited(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+def told(trial: Running, *arguments: str | Path) -> Any:
+    """Run a command of `promontory` and return the JSON that it prints."""
+    command = [Path(sys.executable).with_name("promontory"), *arguments, "--json"]
+    done = subprocess.run(command, env=inherited(), capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stderr + trial.installation.log("matchmaking")[-2000:]
-    assert len(json.loads(done.stdout)["matches"]) == 1
+    return json.loads(done.stdout)
+
+
+def as_ada(trial: Running) -> tuple[str | Path, ...]:
+    """Return the options by which a player reaches the trial: through the edge."""
+    return "--endpoints", f"127.0.0.1:{trial.edge.calls}", "--token-file", trial.home / "ada.token"
+
+
+def test_the_test_of_a_release_plays_a_match(trial: Running) -> None:
+    """`helm test`: the containers of its pod, which asks all services and plays through the edge."""
+    pod = of_kind(rendered(*VALUES), "Pod")["test"]
+    done = list(trial.installation.run_once("test", pod, trial.edge))
+    assert [each.stderr for each in done if each.returncode] == []
+    assert len(done) == 2 + len(trial.installation.ports) - len(("admin", "relay", "bots", "tallies"))
+    assert "transcontinental.ranked" in done[-1].stdout
+
+
+def test_a_bot_plays_a_match_of_three_through_the_edge(trial: Running) -> None:
+    """From the ticket to the outcome, against house bots that the relay and the workers move."""
+    new(trial.home / "bot.py", "pacific")
+    played = told(trial, "bot", "run", trial.home / "bot.py", "--pool", "pacific.ranked.3", *as_ada(trial))
+    assert len(played["matches"]) == 1
+
+
+def test_an_admin_cancels_a_match_and_suspends_a_player(trial: Running) -> None:
+    """[docs/admin.md] Rules and matchmaking take the admin service's own key; an admin comes by port-forward."""
+    table = told(trial, "table", "create", "--game", "transcontinental", "--bot", "1=greedy", *as_ada(trial))
+    port, _ = trial.installation.ports["admin"]
+    who = ("--yes", "--reason", "tried", "--admin", f"127.0.0.1:{port}", "--token-file", trial.home / "olga.token")
+    acts = [
+        told(trial, "admin", "cancel", table["match_id"], *who),
+        told(trial, "admin", "suspend", "eve", "--for", "1h", *who),
+    ]
+    assert [(act["admin_id"], act["state"]) for act in acts] == [("olga", "done")] * 2
 
 
 def test_every_pod_ends_within_its_grace(trial: Running) -> None:

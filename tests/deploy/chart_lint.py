@@ -70,6 +70,7 @@ def test_no_object_is_there_twice(example: str) -> None:
         ("redis.mode=sentinel", "a server of its own"),
         ("archive.url=file:///archive", "archive.claim"),
         ("keda.enabled=true", "keda.prometheusAddress"),
+        ("test.token.secretName=given,test.game=eighteen", "test.game"),
     ],
 )
 def test_values_that_make_no_sense_are_refused(given: str, told: str) -> None:

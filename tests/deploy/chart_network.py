@@ -21,7 +21,7 @@ from tests.deploy.charting import (
     rendered,
 )
 
-GRPC, METRICS, REDIS = 7401, 9401, 6379
+GRPC, ADMIN, EDGE, METRICS, REDIS = 7401, 7404, 8080, 9401, 6379
 
 
 class Network:
@@ -89,9 +89,17 @@ def test_everyone_reaches_those_it_is_told_of_and_nobody_else(example: str) -> N
         (source, target)
         for source in between.labels
         for target in between.labels
-        if source != "test" and between.lets(source, target, GRPC)
+        if source != "test" and (between.lets(source, target, GRPC) or between.lets(source, target, ADMIN))
     }
     assert open_ways == wanted
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_no_pod_of_the_release_reaches_admins_service(example: str) -> None:
+    between = network(example)
+    assert {
+        name for name in between.labels if "admin" in between.labels and between.lets(name, "admin", ADMIN)
+    } == set()
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -115,21 +123,24 @@ def test_every_port_has_somebody_who_may_reach_it(example: str) -> None:
         for port in ports(pod)
         if not between.enters(name, port) and not any(between.lets(other, name, port) for other in between.labels)
     }
-    assert closed == set()
+    assert closed - {("admin", ADMIN)} == set()
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_nothing_but_edge_and_metrics_is_open_to_the_outside(example: str) -> None:
-    """Unless the values say so: a gateway of one's own."""
+    """Unless the values say so: a gateway of one's own, and whoever may reach the admin service."""
     between = network(example)
     entered = {
         (between.labels[name]["promontory/kind"], port)
         for name in between.labels
-        for port in (GRPC, REDIS, 8080)
+        for port in (GRPC, ADMIN, REDIS, EDGE)
         if between.enters(name, port)
     }
-    gateway = {(kind, GRPC) for kind in ("rules", "matchmaking", "scoring")}
-    assert entered == (gateway if example == "older-kubernetes" else {("edge", 8080)})
+    said = {
+        "older-kubernetes": {(kind, GRPC) for kind in ("rules", "matchmaking", "scoring")},
+        "production-sentinel": {("edge", EDGE), ("admin", ADMIN)},
+    }
+    assert entered == said.get(example, {("edge", EDGE)})
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -154,6 +165,8 @@ def test_the_edge_and_its_test_reach_no_server() -> None:
     assert not between.lets("edge", "valkey", REDIS)
     assert not between.leaves("edge", 443)
     assert between.lets("test", "scoring", GRPC)
+    assert between.lets("test", "edge", EDGE)
+    assert network("production-cluster").lets("test", "edge", EDGE)
 
 
 def test_bots_reach_the_broker_but_not_the_log_where_both_are_apart() -> None:

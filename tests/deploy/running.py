@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from promontory.runtime.settings import inherited
-from tests.deploy.charting import NAMESPACE, RELEASE, Document, environment, main_container, of_kind, pods
+from tests.deploy.charting import NAMESPACE, RELEASE, Document, containers, environment, main_container, of_kind, pods
 from tools.chart_schema import PROCESSES
 
 UV = Path(sys.executable).with_name("uv")
@@ -94,14 +94,20 @@ class Installation:
 
     @contextmanager
     def running(self) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-        """Run what the pods run, first what is to run before; the processes by workload are killed in the end."""
+        """Run what the pods run, first what is to run before; the processes by workload are killed in the end.
+
+        What several pods would run before is run once.
+        """
         with ExitStack() as stack:
             processes = {}
+            before: set[tuple[str, ...]] = set()
             for name, pod in self.pods.items():
                 self._mount(name, pod)
                 for container in pod["spec"].get("initContainers", ()):
                     command = self._command(container)
-                    subprocess.run(command, env=self._environ(name, container), check=True, cwd=self._home)
+                    if tuple(command) not in before:
+                        subprocess.run(command, env=self._environ(name, container), check=True, cwd=self._home)
+                    before.add(tuple(command))
                 container = main_container(pod)
                 log = stack.enter_context((self._home / f"{name}.log").open("wb"))
                 process = subprocess.Popen(
@@ -111,6 +117,14 @@ class Installation:
                 stack.callback(process.kill)
                 processes[name] = process
             yield processes
+
+    def run_once(self, name: str, pod: Document, edge: Edge) -> Iterator[subprocess.CompletedProcess[str]]:
+        """Run a pod that ends by itself, its containers one after the other; they find the edge at `edge`."""
+        self._mount(name, pod)
+        for container in containers(pod):
+            command = [self._given(name, argument, edge) for argument in self._command(container)]
+            environ = self._environ(name, container)
+            yield subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=100)
 
     def log(self, name: str) -> str:
         """Return what a workload's process wrote."""
@@ -141,9 +155,20 @@ class Installation:
         if value.startswith("redis://"):
             return self._redis_url
         grpc, metrics = self.ports[name]
-        value = re.sub(rf"{HOST}:7401", lambda host: f"127.0.0.1:{self.ports[host[1]][0]}", value)
-        value = value.replace("0.0.0.0:7401", f"127.0.0.1:{grpc}").replace("0.0.0.0:9401", f"127.0.0.1:{metrics}")
-        return value.replace("/etc/promontory", str(self._home / name))
+        value = value.replace("0.0.0.0:9401", f"127.0.0.1:{metrics}")
+        value = re.sub(r"0\.0\.0\.0:74\d\d", f"127.0.0.1:{grpc}", value)
+        return self._found(name, value)
+
+    def _given(self, name: str, argument: str, edge: Edge) -> str:
+        """Return an argument with the addresses and paths that hold for a pod that is run once."""
+        if argument.startswith("/tmp/"):
+            return str(self._home / name / argument.removeprefix("/"))
+        argument = re.sub(HOST.replace(r"([\w-]+)", "edge") + r":\d+", f"127.0.0.1:{edge.calls}", argument)
+        return self._found(name, argument)
+
+    def _found(self, name: str, text: str) -> str:
+        text = re.sub(rf"{HOST}:74\d\d", lambda host: f"127.0.0.1:{self.ports[host[1]][0]}", text)
+        return text.replace("/etc/promontory", str(self._home / name))
 
 
 def _kind(pod: Document) -> str:

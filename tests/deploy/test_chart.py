@@ -44,11 +44,11 @@ def test_what_the_templates_set_is_a_setting() -> None:
 
 
 def test_every_service_of_the_protos_is_routed_to_somebody() -> None:
-    """But that of admins, which nobody must reach by the edge."""
+    """But what is for admins, which nobody must reach by the edge."""
     protos = (ROOT / "protos").rglob("*_service.proto")
     packages = {re.search(r"package promontory\.api\.(\w+)\.v1;", path.read_text("utf-8")).group(1) for path in protos}
     routed = set(re.findall(r"\w+", " ".join(re.findall(r"packages: \[(.*)\]", TEMPLATES))))
-    assert packages - {"admin"} == routed | set(VALUES["games"])
+    assert packages - {"admin", "replica"} == routed | set(VALUES["games"])
 
 
 def undocumented() -> Iterator[str]:
@@ -91,8 +91,15 @@ def test_the_default_values_are_those_of_the_schema() -> None:
 def test_the_probe_for_older_clusters_is_a_command() -> None:
     """Its own tests are those of `promontory health`."""
     (probe,) = re.findall(r"command: \[promontory, (health, .*), --service, ", TEMPLATES)
-    given = parser().parse_args([*re.findall(r"[\w:-]+", probe), "--service", "one"])
+    arguments = probe.replace("{{ $.workload.port }}", "7401")
+    given = parser().parse_args([*re.findall(r"[\w:-]+", arguments), "--service", "one"])
     assert (given.address, given.service) == ("localhost:7401", "one")
+
+
+def test_files_that_the_templates_read_are_there() -> None:
+    """Helm takes one that is not there for an empty one."""
+    read = re.findall(r'Files\.Get "([^"]+)"', TEMPLATES)
+    assert [file for file in read if not (CHART / file).is_file()] == []
 
 
 def test_the_keys_of_the_docs_are_those_that_the_chart_asks_for(tmp_path: Path) -> None:

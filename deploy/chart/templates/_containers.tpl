@@ -16,7 +16,7 @@
   ports:
     {{- if .workload.serves }}
     - name: grpc
-      containerPort: 7401
+      containerPort: {{ .workload.port }}
       protocol: TCP
     {{- end }}
     - name: metrics
@@ -68,11 +68,11 @@ process without a service ends by itself when it cannot go on, and shows its met
     port: metrics
   {{- else if eq $probes.type "grpc" }}
   grpc:
-    port: 7401
+    port: {{ $.workload.port }}
     service: {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}
   {{- else }}
   exec:
-    command: [promontory, health, --address, "localhost:7401", --service, {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}]
+    command: [promontory, health, --address, "localhost:{{ $.workload.port }}", --service, {{ ternary $.workload.health "" (eq $probe "readiness") | quote }}]
   {{- end }}
   timeoutSeconds: {{ $probes.timeoutSeconds }}
   {{- if eq $probe "startup" }}

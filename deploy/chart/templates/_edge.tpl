@@ -143,7 +143,7 @@ static_resources:
         cluster_name: admin
         endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: 9901}}}}]}]
     {{- range $name, $workload := $workloads }}
-    {{- if $workload.serves }}
+    {{- if and $workload.serves $workload.packages }}
     - name: {{ $name }}
       cluster_type:
         name: envoy.cluster.dns

@@ -27,7 +27,7 @@
 {{- $workload := .workload -}}
 {{- if $workload.serves -}}
 - name: PROMONTORY_LISTEN
-  value: "{{ $values.listenHost }}:7401"
+  value: "{{ $values.listenHost }}:{{ $workload.port }}"
 {{ end -}}
 - name: PROMONTORY_METRICS_LISTEN
   value: "{{ $values.listenHost }}:9401"

@@ -1,24 +1,22 @@
-{{- /* Who may reach a workload: those whose kind calls its kind, and who reads metrics. */}}
+{{- /*
+Who may reach a workload: those whose kind calls its kind, those whom the values name, and who reads metrics. A service
+that neither calls is open to nobody; the edge is open to everyone if the values name nobody.
+*/}}
 {{- define "promontory.ingress" -}}
 {{- $policy := .root.Values.networkPolicy -}}
 {{- $kind := .workload.kind -}}
-{{- if .workload.serves }}
-- from:
-    {{- range $caller, $row := .kinds }}
-    {{- if has $kind $row.calls }}
-    - podSelector:
-        matchLabels:
-          {{- include "promontory.selectorOfKind" (dict "root" $.root "kind" $caller) | nindent 10 }}
-    {{- end }}
-    {{- end }}
-    {{- with $policy.services }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-  ports:
-    - {port: 7401, protocol: TCP}
-{{- end }}
-{{- if eq $kind "edge" }}
-{{- include "promontory.flow" (dict "way" "from" "peers" $policy.edge "ports" (list 8080)) }}
+{{- $named := get $policy (get (dict "edge" "edge" "admin" "admin") $kind | default "services") -}}
+{{- $callers := list -}}
+{{- range $caller, $row := .kinds -}}
+{{- if has $kind $row.calls -}}
+{{- $labels := include "promontory.selectorOfKind" (dict "root" $.root "kind" $caller) | fromYaml -}}
+{{- $callers = append $callers (dict "podSelector" (dict "matchLabels" $labels)) -}}
+{{- end -}}
+{{- end -}}
+{{- $everyone := and (eq $kind "edge") (not $named) -}}
+{{- $peers := ternary list (concat $callers $named) $everyone -}}
+{{- if and .workload.port (or $peers $everyone) }}
+{{- include "promontory.flow" (dict "way" "from" "peers" $peers "ports" (list .workload.port)) }}
 {{- end }}
 {{- include "promontory.flow" (dict "way" "from" "peers" $policy.monitoring "ports" (list 9401)) }}
 {{- end }}
@@ -32,15 +30,13 @@
   {{ end }}ports:
     - {port: 53, protocol: UDP}
     - {port: 53, protocol: TCP}
-{{- if .workload.calls }}
+{{- range $callee := .workload.calls }}
 - to:
-    {{- range $callee := .workload.calls }}
     - podSelector:
         matchLabels:
           {{- include "promontory.selectorOfKind" (dict "root" $.root "kind" $callee) | nindent 10 }}
-    {{- end }}
   ports:
-    - {port: 7401, protocol: TCP}
+    - {port: {{ get $.kinds $callee | dig "port" 0 }}, protocol: TCP}
 {{- end }}
 {{- if .workload.log }}
 {{- if $values.valkey.enabled }}

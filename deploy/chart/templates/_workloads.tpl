@@ -1,18 +1,20 @@
 {{- /*
 What the kinds of processes are, and whom each one speaks to. Network policies, environment and mounted keys follow from
-this one table. `packages` are those of the protos below `promontory.api` that a kind serves; a game's rules serve the
-package that is called as the game.
+this one table. `port` is where a kind takes calls. `packages` are those of the protos below `promontory.api` that the
+edge routes to a kind; a game's rules have the package that is called as the game, and admins' service has none.
 */}}
 {{- define "promontory.kinds" -}}
-rules:       {serves: true,  log: true,  broker: false, calls: [], keys: [players, services, seal]}
-matchmaking: {serves: true,  log: true,  broker: false, calls: [rules, scoring], keys: [players, services, own],
+rules:       {serves: true,  port: 7401, log: true,  broker: false, calls: [], keys: [players, services, seal]}
+matchmaking: {serves: true,  port: 7401, log: true,  broker: false, calls: [rules, scoring], keys: [players, services, own],
               health: promontory.api.matchmaking.v1.MatchmakingService, packages: [matchmaking, lobby, players]}
-scoring:     {serves: true,  log: true,  broker: false, calls: [], keys: [players, services],
+scoring:     {serves: true,  port: 7401, log: true,  broker: false, calls: [], keys: [players, services],
               health: promontory.api.scoring.v1.ScoringService, packages: [scoring]}
+admin:       {serves: true,  port: 7404, log: true,  broker: false, calls: [rules, matchmaking, scoring],
+              keys: [players, services, own], health: promontory.api.admin.v1.AdminService}
 relay:       {serves: false, log: true,  broker: true,  calls: [rules], keys: [own]}
 workers:     {serves: false, log: true,  broker: true,  calls: [rules, scoring, matchmaking], keys: [own]}
-edge:        {serves: false, log: false, broker: false, calls: [rules, matchmaking, scoring], keys: []}
-test:        {serves: false, log: false, broker: false, calls: [rules, matchmaking, scoring], keys: []}
+edge:        {serves: false, port: 8080, log: false, broker: false, calls: [rules, matchmaking, scoring], keys: []}
+test:        {serves: false, log: false, broker: false, calls: [rules, matchmaking, scoring, edge], keys: []}
 functions:   {serves: false, log: true,  broker: false, calls: [], keys: []}
 {{- end }}
 
@@ -34,9 +36,9 @@ defaults, then the kind's, then its own), `grace` (how long it may take to stop,
     {{- $_ := set $found (printf "rules-%s" ($game | replace "_" "-")) (mergeOverwrite (deepCopy $kinds.rules) $about) -}}
   {{- end -}}
 {{- end -}}
-{{- range $kind := list "matchmaking" "scoring" "relay" "edge" -}}
-  {{- if or (ne $kind "edge") $.Values.edge.enabled -}}
-    {{- $spec := mergeOverwrite (deepCopy $.Values.defaults) (deepCopy (get $.Values $kind)) -}}
+{{- range $kind := list "matchmaking" "scoring" "admin" "relay" "edge" -}}
+  {{- $spec := mergeOverwrite (deepCopy $.Values.defaults) (deepCopy (get $.Values $kind)) -}}
+  {{- if ne "false" (get $spec "enabled" | toString) -}}
     {{- $args := ternary (list "relay") (list "serve" $kind) (eq $kind "relay") -}}
     {{- $about := dict "kind" $kind "args" $args "spec" $spec -}}
     {{- $_ := set $found $kind (mergeOverwrite (deepCopy (get $kinds $kind)) $about) -}}
@@ -86,6 +88,9 @@ and five more. A worker's drain is the task under way.
 {{- end -}}
 {{- if and (hasPrefix "file:" .Values.archive.url) (not .Values.archive.claim) -}}
 {{- fail "archive.url is a directory: give archive.claim, a PersistentVolumeClaim that is mounted at /archive" -}}
+{{- end -}}
+{{- if and .Values.test.token.secretName (not (include "promontory.workloads" . | fromYaml | dig (printf "rules-%s" (.Values.test.game | replace "_" "-")) "")) -}}
+{{- fail (printf "test.game is not among the games that are served: %s" .Values.test.game) -}}
 {{- end -}}
 {{- if and .Values.keda.enabled (not (or .Values.keda.prometheusAddress .Values.keda.broker.address)) -}}
 {{- fail "keda.enabled needs something to look at: give keda.prometheusAddress or keda.broker.address" -}}
