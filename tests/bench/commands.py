@@ -6,7 +6,8 @@ were told, and the CPU time of all processes that serve: rules, relay, store. Be
 
 - the floor, a bare server that appends the same bytes, each command once (`floor.py`): by unary calls, over one stream
   in both directions, and by unary calls with two streams that tell of each append;
-- boardgame.io and Colyseus, in memory, with a game of one kind of move (`node_peers.py`).
+- boardgame.io and Colyseus, in memory, with a game of one kind of move (`node_peers.py`);
+- with `--against`, another checkout of the project.
 
 The load comes from this machine too, so moves a second say what it does with both ends at once. What is compared is
 moves per CPU second of the servers. Transcontinental's rules, views and checks of identity are in Promontory's figures
@@ -84,23 +85,29 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All figures, and ratios at `ratios_at`; `everysec` where something is written to disk."""
+    """All figures, and ratios at `ratios_at_matches`; with fsync `everysec` where something is written to disk."""
 
     ratios_at_matches: int
     ratio_to_floor: Ratio
     ratio_to_watched_floor: Ratio
     ratio_to_boardgameio: Ratio
     ratio_to_colyseus: Ratio
+    ratio_to_against: Ratio
     figures: Sequence[Figures]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How much is measured: each variant in every round, for so many seconds."""
+    """How much is measured: each variant in every round, for so many seconds; `against` is another checkout.
+
+    Of all contenders there are, `only` those are measured, if any are named.
+    """
 
     matches: Sequence[int]
     seconds: float
     rounds: int
     peers: bool
+    against: Path | None = None
+    only: Sequence[str] = ()
 
 
 @asynccontextmanager
@@ -118,12 +125,16 @@ async def contenders(plan: Plan, directory: Path) -> Any:
         await platform.start()
         await platform.open("unary", 1)
         await platform.play("unary", 1, WARMING_SECONDS)
+        if plan.against is not None:
+            against = Platform(directory / "against", checkout=plan.against)
+            add(against)
+            await against.start()
         floor = FloorProcess(directory / "floor")
         add(floor)
         await floor.start(FloorLoad(platform.commits()))
         for name in _peers(plan):
             add(node_peers.Peer(name, directory))
-        yield found
+        yield {name: each for name, each in found.items() if not plan.only or name in plan.only}
 
 
 def _peers(plan: Plan) -> Sequence[str]:
@@ -213,6 +224,7 @@ def _report(found: Sequence[Figures], plan: Plan) -> Report:
         ratio_to_watched_floor=ratio("floor", "watched", ""),
         ratio_to_boardgameio=ratio("boardgameio", "sockets", "sockets"),
         ratio_to_colyseus=ratio("colyseus", "sockets", "sockets"),
+        ratio_to_against=ratio("against", "unary", "stream"),
         figures=found,
     )
 
@@ -237,7 +249,7 @@ def shown(found: Report) -> Iterator[Shown]:
     ratios = table(
         f"Our moves per CPU second to theirs, {found.ratios_at_matches} matches", "theirs", "unary", "stream"
     )
-    for name in ("floor", "watched_floor", "boardgameio", "colyseus"):
+    for name in ("floor", "watched_floor", "boardgameio", "colyseus", "against"):
         ratio: Ratio = getattr(found, f"ratio_to_{name}")
         cells = ("" if value is None else f"{value:.2f}" for value in (ratio.unary, ratio.stream))
         ratios.add_row(name.replace("_", " "), *cells)
@@ -287,6 +299,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--seconds", type=float, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
     add("--rounds", type=int, default=3, help="how often each is (default: %(default)s)")
     add("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure boardgame.io and Colyseus too")
+    add("--against", type=Path, metavar="CHECKOUT", help="measure another checkout of the project too, in turns")
+    add("--only", nargs="+", default=[], metavar="SYSTEM", help="measure only these: promontory, floor, against, ...")
     add("--profile", action="store_true", help="show what is hottest in the rules process instead")
     add("--json", action="store_true", help="print nothing but the line of JSON")
     chosen = parser.parse_args(argv)
@@ -294,7 +308,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         stats, moves = uvloop.run(profile("unary"))
         report({"moves": moves}, [hottest(stats, moves)], only_json=chosen.json)
         return
-    plan = Plan(chosen.matches, chosen.seconds, chosen.rounds, chosen.peers)
+    plan = Plan(chosen.matches, chosen.seconds, chosen.rounds, chosen.peers, chosen.against, chosen.only)
     found = uvloop.run(measure(plan))
     report(found, shown(found), only_json=chosen.json)
 

@@ -131,23 +131,29 @@ class Durable:
 class Platform(Durable):
     """Promontory: the rules process of Transcontinental, the relay, and the store, with the settings of every day.
 
-    Only what limits single players and ends streams is lifted. With `profile` the rules process can be profiled.
+    Only what limits single players and ends streams is lifted.
     """
 
     name = "promontory"
     kinds: Sequence[str] = tuple(LINES)
 
-    def __init__(self, directory: Path, *, profile: Path | None = None) -> None:
+    def __init__(self, directory: Path, *, profile: Path | None = None, checkout: Path | None = None) -> None:
+        """Profile into a file, or run another `checkout` of the project, which is then called `against`."""
         super().__init__(directory)
         self._keys = create_keys(directory)
         create_seal_key(directory / "seal.key")
-        path = os.pathsep.join(filter(None, (str(PROFILING), inherited().get("PYTHONPATH"))))
-        self._profiling = {"PYTHONPATH": path, "BENCH_PROFILE": str(profile)} if profile else {}
+        path = [str(checkout.resolve() / "services")] if checkout else []
+        if profile is not None:
+            path.append(str(PROFILING))
+        if checkout is not None:
+            self.name = "against"
+        path.append(inherited().get("PYTHONPATH", ""))
+        self._own = {"PYTHONPATH": os.pathsep.join(filter(None, path)), "BENCH_PROFILE": str(profile or "")}
 
     async def start(self) -> None:
         """Start the processes and wait until they serve."""
         await load_all(self._store.url, require_aof=True)
-        rules = self._child("rules", ["serve", "rules", "--game", GAME], self._profiling)
+        rules = self._child("rules", ["serve", "rules", "--game", GAME], {})
         address = rules.ready().grpc
         relay = self._child("relay", ["relay"], {"PROMONTORY_RULES_TARGETS": f"{GAME}={address}"})
         relay.ready()
@@ -169,7 +175,9 @@ class Platform(Durable):
             "PROMONTORY_MAX_STREAM_SECONDS": LONG,
             "PROMONTORY_MAX_CONNECTION_AGE_SECONDS": LONG,
         }
-        child = ChildProcess(name, arguments, directory=self._directory, environ={**inherited(), **usual, **environ})
+        child = ChildProcess(
+            name, arguments, directory=self._directory, environ={**inherited(), **usual, **environ, **self._own}
+        )
         self._stack.callback(child.kill)
         return child
 

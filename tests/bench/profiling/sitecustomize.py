@@ -17,5 +17,5 @@ def _toggle(*_: object) -> None:
         _profilers[0].enable()
 
 
-if "BENCH_PROFILE" in os.environ:  # noqa: TID251 - the same
+if os.environ.get("BENCH_PROFILE"):  # noqa: TID251 - the same
     signal.signal(signal.SIGUSR2, _toggle)
