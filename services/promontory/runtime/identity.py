@@ -7,6 +7,7 @@ so that whoever signs for players can never speak for a service.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import secrets
@@ -23,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID, Form
+from promontory.runtime.recent import Recent
 
 AUDIENCE = "promontory"
 ADMIN_AUDIENCE = "promontory-admin"
@@ -32,6 +34,10 @@ SERVICES = "promontory-services"
 SERVICE_PREFIX = "service:"
 """What services' subjects begin with, and no player's id."""
 MAX_TOKEN_CHARACTERS = 8192
+LEEWAY_SECONDS = 5
+"""By how much the clock of who issues tokens may differ from this one."""
+PROVEN_TOKENS = 10_000
+"""Of how many tokens a process remembers that they verified."""
 SERVICE_TOKEN_LIFE = timedelta(minutes=10)
 
 _caller: ContextVar[Caller] = ContextVar("caller")
@@ -175,6 +181,24 @@ class Bearer(msgspec.Struct, frozen=True):
     issued_ms: int
 
 
+class _Proven(msgspec.Struct, frozen=True):
+    """What a token says whose signature, issuer and audience were verified; times are seconds since the epoch."""
+
+    bearer: Bearer
+    issued: float
+    not_before: int
+    expires: int
+
+    def check(self, now: float, max_age: float) -> None:
+        """Raise the refusal `TOKEN_INVALID` if the token is not good at `now`, or older than `max_age` seconds."""
+        if self.expires <= now - LEEWAY_SECONDS:
+            raise _invalid("expired")
+        if max(self.not_before, int(self.issued)) > now + LEEWAY_SECONDS:
+            raise _invalid("does not verify")
+        if now - self.issued > max_age:
+            raise _invalid("too old")
+
+
 class Accepted(msgspec.Struct, frozen=True):
     """What tokens are accepted: for `audience`, with such a subject, until they are too old, whatever they say."""
 
@@ -192,15 +216,28 @@ class Verifier:
     def __init__(self, player_keys_file: Path, service_keys_file: Path, accepted: Accepted | None = None) -> None:
         self._keys = {PLAYERS: _key_set(player_keys_file), SERVICES: _key_set(service_keys_file)}
         self._accepted = accepted or Accepted()
+        self._proven = Recent[bytes, _Proven](PROVEN_TOKENS)
 
     def verify(self, token: str) -> Caller:
         """Return who `token` speaks for, or raise the refusal `TOKEN_INVALID` with its `cause`."""
         return self.read(token).caller
 
     def read(self, token: str) -> Bearer:
-        """Return whom `token` speaks for and since when, or raise the refusal `TOKEN_INVALID` with its `cause`."""
+        """Return whom `token` speaks for and since when, or raise the refusal `TOKEN_INVALID` with its `cause`.
+
+        What a signature proves stays proven, so that a token is taken apart once and its times are checked every time.
+        """
         if len(token) > MAX_TOKEN_CHARACTERS:
             raise _invalid("too long")
+        name = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+        proven = self._proven.get(name)
+        if proven is None:
+            proven = self._prove(token)
+            self._proven.keep(name, proven)
+        proven.check(clock.now().timestamp(), self._accepted.max_age_seconds)
+        return proven.bearer
+
+    def _prove(self, token: str) -> _Proven:
         try:
             issuer, key = self._key(jwt.get_unverified_header(token).get("kid", ""))
             claims = jwt.decode(
@@ -210,16 +247,15 @@ class Verifier:
                 audience=self._accepted.audience,
                 issuer=issuer,
                 options={"require": ["sub", "iss", "aud", "exp", "iat", "nbf"]},
-                leeway=5,
+                leeway=LEEWAY_SECONDS,
             )
         except jwt.ExpiredSignatureError as error:
             raise _invalid("expired") from error
         except (jwt.InvalidTokenError, ValueError) as error:
             raise _invalid("does not verify") from error
         issued_seconds = float(claims["iat"])
-        if clock.now().timestamp() - issued_seconds > self._accepted.max_age_seconds:
-            raise _invalid("too old")
-        return Bearer(_caller_of(claims, issuer, self._accepted.subject), int(1000 * issued_seconds))
+        bearer = Bearer(_caller_of(claims, issuer, self._accepted.subject), int(1000 * issued_seconds))
+        return _Proven(bearer, issued_seconds, int(claims["nbf"]), int(claims["exp"]))
 
     def _key(self, kid: str) -> tuple[str, jwt.PyJWK]:
         for issuer, keys in self._keys.items():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import SUBJECT
 from promontory.runtime.identity import (
@@ -240,6 +242,32 @@ def test_a_token_is_accepted_for_so_long_whatever_it_says(keys: Ring) -> None:
     with pytest.raises(Refusal) as refused:
         verifier.verify(old)
     assert refused.value.metadata == {"cause": "too old"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "max_age", "cause"),
+    [(90, 1000, "expired"), (40, 30, "too old"), (-60, 1000, "does not verify")],
+)
+def test_a_token_that_was_accepted_before_is_judged_by_the_time_again(
+    keys: Ring, monkeypatch: pytest.MonkeyPatch, seconds: int, max_age: int, cause: str
+) -> None:
+    """[errors TOKEN_INVALID] Only what a signature proves is remembered."""
+    verifier, token = keys.accepting(Accepted(max_age_seconds=max_age)), keys.players.sign(claims(exp=in_seconds(60)))
+    then = clock.now() + timedelta(seconds=seconds)
+    assert verifier.verify(token).subject == "ada"
+    monkeypatch.setattr(clock, "now", lambda: then)
+    with pytest.raises(Refusal) as refused:
+        verifier.verify(token)
+    assert refused.value.metadata == {"cause": cause}
+
+
+@pytest.mark.parametrize(("part", "position"), [(0, 8), (1, 12), (2, 20)])
+def test_a_token_like_one_that_was_accepted_before_is_another_token(keys: Ring, part: int, position: int) -> None:
+    """[errors TOKEN_INVALID] Whatever differs was not proven."""
+    token = keys.players.sign(claims())
+    assert keys.verifier.verify(token).subject == "ada"
+    with pytest.raises(Refusal):
+        keys.verifier.verify(changed(token, part, position))
 
 
 def test_with_opaque_player_ids_a_subject_may_be_whatever_a_provider_calls_people(keys: Ring) -> None:
