@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench-log: $(BENCH) ## Measure appends, replays and openings beside eventsourcin
 
 bench-matchmaking: setup ## Measure how fast matches are made, and the matcher with 100,000 tickets; a minute
 	@$(BIN)/python -m tests.bench.matchmaking $(ARGS)
+
+bench-bots: setup ## Measure bots' turns and tallies through Celery on the whole platform; a minute
+	@$(BIN)/python -m tests.bench.bots $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
