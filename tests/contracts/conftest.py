@@ -9,12 +9,12 @@ import pytest
 
 from promontory.eventlog.functions import load_library
 from promontory.eventlog.redis_server import Connections
-from promontory.matchmaking.memory import Memory, MemoryTickets
+from promontory.matchmaking.memory import Memory, MemoryDoors, MemoryTickets
 from promontory.matchmaking.memory_lobby import MemoryLists, MemoryTables
-from promontory.matchmaking.ports import Lists, Tables, Tickets
+from promontory.matchmaking.ports import Doors, Lists, Tables, Tickets
 from promontory.matchmaking.redis_lists import RedisLists
 from promontory.matchmaking.redis_tables import RedisTables
-from promontory.matchmaking.redis_tickets import RedisTickets, Server, matchmaking_library
+from promontory.matchmaking.redis_tickets import RedisDoors, RedisTickets, Server, matchmaking_library
 from promontory.runtime.clock import now_ms
 
 OVER_SECONDS = 0.0
@@ -27,6 +27,7 @@ class Store(msgspec.Struct, frozen=True):
     tickets: Tickets
     tables: Tables
     lists: Lists
+    doors: Doors
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -34,7 +35,7 @@ async def store(request: pytest.FixtureRequest, redis_connections: Connections) 
     if request.param == "memory":
         memory = Memory(now_ms)
         tables = MemoryTables(memory, lease_seconds=OVER_SECONDS)
-        yield Store(MemoryTickets(memory), tables, MemoryLists(memory))
+        yield Store(MemoryTickets(memory), tables, MemoryLists(memory), MemoryDoors(memory))
         return
     await redis_connections.commands.flushdb()
     await load_library(redis_connections.commands, matchmaking_library())
@@ -44,6 +45,7 @@ async def store(request: pytest.FixtureRequest, redis_connections: Connections) 
         RedisTickets(server, retention_seconds=RETENTION_SECONDS),
         RedisTables(server, retention_seconds=RETENTION_SECONDS, lease_seconds=OVER_SECONDS),
         RedisLists(server),
+        RedisDoors(server),
     )
 
 

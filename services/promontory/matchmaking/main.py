@@ -28,7 +28,7 @@ from promontory.matchmaking.ratings import HouseRatings, RatingsClient
 from promontory.matchmaking.redis_forgettings import RedisForgettings
 from promontory.matchmaking.redis_lists import RedisLists
 from promontory.matchmaking.redis_tables import RedisTables
-from promontory.matchmaking.redis_tickets import RedisTickets, Server
+from promontory.matchmaking.redis_tickets import RedisDoors, RedisTickets, Server
 from promontory.matchmaking.rematch import Rematches
 from promontory.matchmaking.room import Room
 from promontory.matchmaking.rules_client import RulesClient
@@ -84,6 +84,7 @@ class _Parts:
     ) -> None:
         retention_seconds = settings.ticket_retention_seconds
         self.tickets = RedisTickets(stores.server, retention_seconds=retention_seconds)
+        self.doors = RedisDoors(stores.server)
         self.tables = RedisTables(
             stores.server, retention_seconds=retention_seconds, lease_seconds=settings.proposal_lease_seconds
         )
@@ -124,7 +125,7 @@ class _Parts:
     def suspending(self, pools: Pools) -> SuspendPlayers:
         """Return the use cases of suspending players."""
         tickets, tables = CancelTickets(self.tickets), LeaveTables(self.tables, self.seating)
-        return SuspendPlayers(self.directory, tickets=tickets, tables=tables, house=_house(pools))
+        return SuspendPlayers(self.directory, self.doors, tickets=tickets, tables=tables, house=_house(pools))
 
     def export(self, pools: Pools) -> ExportPlayer:
         """Return the use case of exporting players."""

@@ -6,6 +6,7 @@
 -- x proposal (hash)   due proposals by the end of their lease (sorted set)   tries leases given (hash)   feed (stream)
 -- b table (hash)   i invite code -> table   ends open tables by their end (sorted set)
 -- g open tables a player sits at   q rematches a player is asked to (both sorted sets, by when they were last changed)
+-- out players who are kept out by when that ends (sorted set), as digests
 -- k a match that is listed (hash)   l live matches by when they were made (sorted set)
 -- m a player's matches by when they were made   f those that are closed, by when (both sorted sets)   e their rows (hash)
 --
@@ -89,11 +90,19 @@ local function list(keys, first, arguments, from)
   return changes
 end
 
--- KEYS 1 t  2 o  3 w  4 feed      ARGV 1 ticket  2 pool  3 fingerprint  4 body  5 most open
+-- Returns until when, in ms, a player is kept out; nothing if the player is not.
+local function kept_out(out, player)
+  local until_ms = redis.call('ZSCORE', out, player)
+  if until_ms and tonumber(until_ms) > now_ms() then return until_ms end
+end
+
+-- KEYS 1 t  2 o  3 w  4 feed  5 out      ARGV 1 ticket  2 pool  3 fingerprint  4 body  5 most open  6 player, for out
 local function create(KEYS, ARGV)
   local fingerprint = redis.call('HGET', KEYS[1], 'fingerprint')
   if fingerprint == ARGV[3] then return {'KNOWN'} end
   if fingerprint then return {'REUSED'} end
+  local until_ms = kept_out(KEYS[5], ARGV[6])
+  if until_ms then return {'OUT', until_ms} end
   local open = redis.call('HGET', KEYS[2], ARGV[2])
   if open then return {'OPEN', open} end
   if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[5]) then return {'LIMIT'} end
@@ -187,11 +196,12 @@ local function relate(g, q, table, role)
 end
 
 -- Stores a table's next revision, the first one if the table is to be opened, and with its match lists that.
--- KEYS 1 b  2 i  3 ends  4 due  5 tries  6 feed, then g and q of each of p players, then the keys of `list`, if it began
+-- KEYS 1 b  2 i  3 ends  4 due  5 tries  6 feed  7 out, then g and q of each of p players, then the keys of `list`, if it
+--      began
 -- ARGV 1 table  2 revision  3 fingerprint  4 body  5 state  6 end in ms  7 lease in ms  8 retention in ms  9 most open
---      10 p, then p roles, then the arguments of `list`
+--      10 p  11 n, then p roles, then n players who sat not at the revision before, for out, then the arguments of `list`
 local function put_table(KEYS, ARGV)
-  local revision, p = tonumber(ARGV[2]), tonumber(ARGV[10])
+  local revision, p, n = tonumber(ARGV[2]), tonumber(ARGV[10]), tonumber(ARGV[11])
   local row = redis.call('HMGET', KEYS[1], 'fingerprint', 'revision')
   if revision == 1 then
     if row[1] then return {row[1] == ARGV[3] and 'KNOWN' or 'REUSED'} end
@@ -199,9 +209,13 @@ local function put_table(KEYS, ARGV)
   elseif row[2] ~= integer(revision - 1) then
     return {'STALE'}
   end
+  for i = 1, n do
+    local until_ms = kept_out(KEYS[7], ARGV[11 + p + i])
+    if until_ms then return {'OUT', until_ms} end
+  end
   for i = 1, p do
-    local g = KEYS[5 + 2 * i]
-    local is_new = ARGV[10 + i] == 'sits' and not redis.call('ZSCORE', g, ARGV[1])
+    local g = KEYS[6 + 2 * i]
+    local is_new = ARGV[11 + i] == 'sits' and not redis.call('ZSCORE', g, ARGV[1])
     if is_new and redis.call('ZCARD', g) >= tonumber(ARGV[9]) then return {'LIMIT'} end
   end
   redis.call('HSET', KEYS[1], 'fingerprint', ARGV[3], 'revision', ARGV[2], 'body', ARGV[4])
@@ -219,8 +233,8 @@ local function put_table(KEYS, ARGV)
     redis.call('ZREM', KEYS[4], ARGV[1])
     redis.call('HDEL', KEYS[5], ARGV[1])
   end
-  for i = 1, p do relate(KEYS[5 + 2 * i], KEYS[6 + 2 * i], ARGV[1], ARGV[10 + i]) end
-  if #KEYS > 6 + 2 * p then list(KEYS, 7 + 2 * p, ARGV, 11 + p) end
+  for i = 1, p do relate(KEYS[6 + 2 * i], KEYS[7 + 2 * i], ARGV[1], ARGV[11 + i]) end
+  if #KEYS > 7 + 2 * p then list(KEYS, 8 + 2 * p, ARGV, 12 + p + n) end
   note(KEYS[6], '', ARGV[1])
   return {'OK'}
 end

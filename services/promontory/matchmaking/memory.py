@@ -9,7 +9,7 @@ import msgspec
 
 from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.listing import Listed, finished_by, listed, matches_of
-from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, RequestIdReused, TooManyOpen
 from promontory.matchmaking.table import Table
 
 LONGEST_LEASE = 4
@@ -29,8 +29,15 @@ class Memory:
         self.lists: dict[str, dict[str, int]] = {}
         self.matches: dict[str, Listed] = {}
         self.gone: dict[str, int] = {}
+        self.out: dict[str, int] = {}
         self.feed: list[Change] = []
         self.grown = asyncio.Condition()
+
+    def require_let_in(self, *players: str) -> None:
+        """Raise `KeptOut` if one of `players` is kept out."""
+        for player in players:
+            if self.out.get(player, 0) > self.clock():
+                raise KeptOut(self.out[player])
 
     def lease(self, name: str, seconds: float) -> None:
         """Expect the proposal `name` to be made within `seconds`."""
@@ -79,6 +86,21 @@ class Memory:
             self.grown.notify_all()
 
 
+class MemoryDoors:
+    """The port `Doors` in memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    async def keep_out(self, player: str, until_ms: int) -> None:
+        """Keep `player` out; see `Doors.keep_out`."""
+        self._memory.out[player] = until_ms
+
+    async def let_in(self, player: str) -> None:
+        """Let `player` in again."""
+        self._memory.out.pop(player, None)
+
+
 class MemoryTickets:
     """The port `Tickets` in memory. Tickets that are over are kept."""
 
@@ -93,6 +115,7 @@ class MemoryTickets:
                 raise RequestIdReused(ticket.id)
             return known
         player = ticket.entrant.player
+        self._memory.require_let_in(player)
         held = [each for each in self._memory.tickets.values() if each.entrant.player == player and not each.is_over]
         for each in held:
             if each.pool == ticket.pool:

@@ -75,8 +75,10 @@ class MemoryTables:
         return [table.id for table in found if table.expires_ms <= now][:limit]
 
     async def _put(self, table: Table, *, most_open: int) -> None:
-        known = self._memory.tables.pop(table.id, None)
+        known = self._memory.tables.get(table.id)
         newcomers = set(table.players) - set(known.players if known else ())
+        self._memory.require_let_in(*newcomers)
+        self._memory.tables.pop(table.id, None)
         if table.state is TableState.OPEN and any(self._sitting(player) >= most_open for player in newcomers):
             self._memory.tables |= {known.id: known} if known else {}
             raise TooManyOpen(table.id)

@@ -29,6 +29,14 @@ class TooManyOpen(Exception):
     """The player has as many open tickets, or sits at as many open tables, as allowed."""
 
 
+class KeptOut(Exception):
+    """A player is kept out until `until_ms`, in ms since the epoch."""
+
+    def __init__(self, until_ms: int) -> None:
+        super().__init__(until_ms)
+        self.until_ms = until_ms
+
+
 class CreationRefused(Exception):
     """A rules service refuses a match for good: repeating the creation cannot help. `reason` is its code for why."""
 
@@ -65,6 +73,7 @@ class Tickets(Protocol):
 
         Raises:
             RequestIdReused: its id is that of a ticket with another fingerprint.
+            KeptOut: the player is kept out, by `Doors`.
             AlreadyOpen: the player has a ticket in the pool that is not over.
             TooManyOpen: the player has `most_open` tickets that are not over.
         """
@@ -115,6 +124,16 @@ class Tickets(Protocol):
         """Return the changes after `cursor`, oldest first, and the cursor after them; wait for one some seconds."""
 
 
+class Doors(Protocol):
+    """Who is kept out of tickets and tables: from the moment that it is set, none is created and no seat taken."""
+
+    async def keep_out(self, player: str, until_ms: int) -> None:
+        """Keep `player` out until a time, in ms since the epoch; another than before if that was so already."""
+
+    async def let_in(self, player: str) -> None:
+        """Let `player` in again."""
+
+
 class Tables(Protocol):
     """Private tables and rematches. As safe to repeat as `Tickets`.
 
@@ -127,6 +146,7 @@ class Tables(Protocol):
 
         Raises:
             RequestIdReused: its id is that of a table with another fingerprint.
+            KeptOut: a player in it is kept out, by `Doors`.
             TooManyOpen: a player in it sits at `most_open` open tables.
         """
 
@@ -139,7 +159,7 @@ class Tables(Protocol):
     async def replace(self, table: Table, *, most_open: int) -> bool:
         """Store the next revision of a table; return False if it is not the next one any more.
 
-        Raises `TooManyOpen` if a player who is new in it sits at `most_open` open tables.
+        Raises `TooManyOpen` if a player who is new in it sits at `most_open` open tables, `KeptOut` if one is kept out.
         """
 
     async def start(self, proposal: Proposal, made: Made) -> bool:

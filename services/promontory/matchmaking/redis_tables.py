@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from promontory.matchmaking.domain import Made, Proposal
 from promontory.matchmaking.listing import listed
-from promontory.matchmaking.ports import RequestIdReused, TooManyOpen
-from promontory.matchmaking.redis_tickets import DUE, ENDS, FEED, TRIES, Server, key, listing, table_of
+from promontory.matchmaking.ports import KeptOut, RequestIdReused, TooManyOpen
+from promontory.matchmaking.redis_tickets import DUE, ENDS, FEED, OUT, TRIES, Server, key, listing, table_of
 from promontory.matchmaking.table import Table, TableState
+from promontory.runtime.players import account_of
 
 
 class RedisTables:
@@ -27,7 +28,7 @@ class RedisTables:
 
     async def open(self, table: Table, *, most_open: int) -> Table:
         """Return `table`, opened; see `Tables.open`."""
-        match await self._put(table, (), most_open=most_open):
+        match await self._put(table, None, most_open=most_open):
             case [b"OK"]:
                 return table
             case [b"KNOWN"]:
@@ -46,9 +47,7 @@ class RedisTables:
 
     async def replace(self, table: Table, *, most_open: int) -> bool:
         """Store the next revision of a table; see `Tables.replace`."""
-        before = await self.find(table.id)
-        gone = set(_roles(before)) - set(_roles(table)) if before else ()
-        return await self._put(table, tuple(gone), most_open=most_open) == [b"OK"]
+        return await self._put(table, await self.find(table.id), most_open=most_open) == [b"OK"]
 
     async def start(self, proposal: Proposal, made: Made) -> bool:
         """Give the starting table its match; see `Tables.start`."""
@@ -56,7 +55,7 @@ class RedisTables:
         if found is None or found.state is not TableState.STARTING:
             return False
         started = replace(found, state=TableState.STARTED, made=made, revision=found.revision + 1)
-        return await self._put(started, (), most_open=0, lists=listing(listed(proposal, made))) == [b"OK"]
+        return await self._put(started, found, most_open=0, lists=listing(listed(proposal, made))) == [b"OK"]
 
     async def of_player(self, player: str) -> Sequence[Table]:
         """Return the open tables of the player; see `Tables.of_player`."""
@@ -83,21 +82,27 @@ class RedisTables:
         return [row.decode() for row in rows]
 
     async def _put(
-        self, table: Table, gone: Sequence[str], *, most_open: int, lists: tuple[list[str], list[Any]] = ([], [])
+        self, table: Table, before: Table | None, *, most_open: int, lists: tuple[list[str], list[Any]] = ([], [])
     ) -> list[bytes]:
-        roles = {**_roles(table), **dict.fromkeys(gone, "")}
+        newcomers = [account_of(player) for player in table.players if before is None or player not in before.players]
+        roles = {**dict.fromkeys(_roles(before) if before else (), ""), **_roles(table)}
         if table.state is not TableState.OPEN:
             roles = dict.fromkeys(roles, "")
         names = [name for player in roles for name in (key("g", player), key("q", player))]
         list_keys, list_arguments = lists
-        keys = (key("b", table.id), key("i", table.invite_code or table.id), ENDS, DUE, TRIES, FEED, *names, *list_keys)
+        own = (key("b", table.id), key("i", table.invite_code or table.id))
+        keys = (*own, ENDS, DUE, TRIES, FEED, OUT, *names, *list_keys)
         stored = (table.id, table.revision, table.fingerprint, msgspec.json.encode(table), table.state.value)
         times = (table.expires_ms, self._lease_ms, self._retention_ms, most_open)
         found: list[bytes] = await self._server.function(
-            "put_table", keys, *stored, *times, len(roles), *roles.values(), *list_arguments
+            *("put_table", keys, *stored, *times, len(roles), len(newcomers)),
+            *(*roles.values(), *newcomers, *list_arguments),
         )
-        if found == [b"LIMIT"]:
-            raise TooManyOpen(table.id)
+        match found:
+            case [b"LIMIT"]:
+                raise TooManyOpen(table.id)
+            case [b"OUT", until_ms]:
+                raise KeptOut(int(float(until_ms)))
         return found
 
 

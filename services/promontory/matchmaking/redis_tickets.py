@@ -12,9 +12,10 @@ from promontory.eventlog.functions import Library, packaged_library, verify_libr
 from promontory.eventlog.redis_calls import Caller
 from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.listing import Listed, listed
-from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, RequestIdReused, TooManyOpen
 from promontory.matchmaking.redis_records import read
 from promontory.matchmaking.table import Table, TableState
+from promontory.runtime.players import account_of
 
 ATTEMPTS = 3
 DEADLINE_SECONDS = 4.0
@@ -23,7 +24,7 @@ FEED_PAGE_NOTES = 500
 _TAG = "{mm}"
 _FIELDS = ("body", "state", "refusals", "retry", "assignment")
 
-DUE, TRIES, FEED, ENDS = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "ends"))
+DUE, TRIES, FEED, ENDS, OUT = (f"{_TAG}:{part}" for part in ("due", "tries", "feed", "ends", "out"))
 _decode_ticket = msgspec.json.Decoder(Ticket).decode
 _decode_proposal = msgspec.json.Decoder(Proposal).decode
 _decode_table = msgspec.json.Decoder(Table).decode
@@ -67,6 +68,22 @@ class Server:
         return reply == [b"OK"]
 
 
+class RedisDoors:
+    """The port `Doors`; players are kept as digests, and for no longer than they are kept out."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def keep_out(self, player: str, until_ms: int) -> None:
+        """Keep `player` out; see `Doors.keep_out`."""
+        over = ("ZREMRANGEBYSCORE", OUT, "-inf", await self._server.now_ms())
+        await self._server.pipeline(("ZADD", OUT, until_ms, account_of(player)), over)
+
+    async def let_in(self, player: str) -> None:
+        """Let `player` in again."""
+        await self._server.command("ZREM", OUT, account_of(player))
+
+
 class RedisTickets:
     """The port `Tickets`; tickets that are over are kept for `retention_seconds`."""
 
@@ -75,10 +92,10 @@ class RedisTickets:
 
     async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
         """Return `ticket`, put into its pool's queue; see `Tickets.create`."""
-        keys = (key("t", ticket.id), key("o", ticket.entrant.player), key("w", ticket.pool), FEED)
-        body = msgspec.json.encode(ticket)
-        reply = await self._server.function("create", keys, ticket.id, ticket.pool, ticket.fingerprint, body, most_open)
-        match reply:
+        player, body = ticket.entrant.player, msgspec.json.encode(ticket)
+        keys = (key("t", ticket.id), key("o", player), key("w", ticket.pool), FEED, OUT)
+        wanted = (ticket.id, ticket.pool, ticket.fingerprint, body)
+        match await self._server.function("create", keys, *wanted, most_open, account_of(player)):
             case [b"OK"]:
                 return ticket
             case [b"KNOWN"]:
@@ -86,7 +103,9 @@ class RedisTickets:
             case [b"OPEN", open_ticket]:
                 raise AlreadyOpen(open_ticket.decode())
             case [b"LIMIT"]:
-                raise TooManyOpen(ticket.entrant.player)
+                raise TooManyOpen(player)
+            case [b"OUT", until_ms]:
+                raise KeptOut(int(float(until_ms)))
         raise RequestIdReused(ticket.id)
 
     async def find(self, ticket: str) -> Ticket | None:

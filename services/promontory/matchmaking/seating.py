@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import fingerprint_of
-from promontory.matchmaking.ports import CreationRefused, RequestIdReused, Tables, TooManyOpen
+from promontory.matchmaking.ports import CreationRefused, KeptOut, RequestIdReused, Tables, TooManyOpen
 from promontory.matchmaking.room import Room
 from promontory.matchmaking.table import CloseReason, Request, Table, TableState, closed, remembering, require_unbarred
 from promontory.matchmaking.validation import request_id_reused
@@ -21,6 +21,7 @@ from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import REQUEST_ID
 from promontory.runtime.limits import Limit, limit_reached
+from promontory.runtime.players import player_suspended
 
 log = structlog.get_logger()
 
@@ -78,14 +79,16 @@ class Seating:
             return await self.completed(await self._tables.open(table, most_open=self.limits.most_open))
         except RequestIdReused as error:
             raise request_id_reused() from error
+        except KeptOut as error:
+            raise player_suspended(error.until_ms) from error
         except TooManyOpen as error:
             raise self._too_many() from error
 
     async def change(self, table: str, intent: Intent, change: Change) -> Table:
         """Return a table after `change`, or as it stands if `intent` has changed it before.
 
-        Raises the refusals `TABLE_NOT_FOUND`, `REQUEST_ID_REUSED`, `LIMIT_REACHED`, `TABLE_BARRED` for one who was sent
-        away since, and what `change` raises.
+        Raises the refusals `TABLE_NOT_FOUND`, `REQUEST_ID_REUSED`, `LIMIT_REACHED`, `PLAYER_SUSPENDED`, `TABLE_BARRED`
+        for one who was sent away since, and what `change` raises.
         """
         requests = intent.requests
         for _ in range(MOST_ATTEMPTS):
@@ -145,6 +148,8 @@ class Seating:
         stored = replace(_next(table), expires_ms=self.limits.end_ms(is_rematch=bool(table.rematch_of)))
         try:
             return stored if await self._tables.replace(stored, most_open=self.limits.most_open) else None
+        except KeptOut as error:
+            raise player_suspended(error.until_ms) from error
         except TooManyOpen as error:
             raise self._too_many() from error
 

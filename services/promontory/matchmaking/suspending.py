@@ -8,6 +8,7 @@ import msgspec
 
 from promontory.matchmaking.farewells import CancelTickets, LeaveTables
 from promontory.matchmaking.forgetting import Forgetting
+from promontory.matchmaking.ports import Doors
 from promontory.runtime import clock
 from promontory.runtime.errors import malformed
 from promontory.runtime.forms import PLAYER_ID
@@ -26,13 +27,16 @@ class SuspendPlayers:
     """The use cases of suspending; `house` holds the ids of house bots, which are no players."""
 
     def __init__(
-        self, directory: Directory, *, tickets: CancelTickets, tables: LeaveTables, house: Collection[str]
+        self, directory: Directory, doors: Doors, *, tickets: CancelTickets, tables: LeaveTables, house: Collection[str]
     ) -> None:
-        self._directory, self._tickets, self._tables, self._house = directory, tickets, tables, house
+        self._directory, self._doors, self._house = directory, doors, house
+        self._tickets, self._tables = tickets, tables
 
     async def suspend(self, caller: Caller, player: str, until_ms: int) -> Suspended:
         """Keep `player` out until `until_ms`, in ms since the epoch, and out of queues and tables from now on.
 
+        Other processes learn of it some seconds later, and serve the player till then, but no ticket is created and no
+        seat taken any more.
         A ticket or a table that leads to a match just now is left to do so: a match that has begun goes on. Repeating
         it changes nothing. Raises the refusals `SCOPE_MISSING` and `BAD_REQUEST`.
         """
@@ -40,13 +44,16 @@ class SuspendPlayers:
         if until_ms <= clock.now_ms():
             raise malformed("until_time", "must be in the future")
         await self._directory.suspend(Suspension(account, until_ms))
+        await self._doors.keep_out(player, until_ms)
         left = Forgetting(player=player, account=account, requested_ms=clock.now_ms())
         left = await self._tables(await self._tickets(left, is_last=False), is_last=False)
         return Suspended(left.tickets, left.tables)
 
     async def restore(self, caller: Caller, player: str) -> bool:
         """Let `player` in again, and return whether they were kept out. Raises what `suspend` does."""
-        return await self._directory.restore(await self._account(caller, player))
+        account = await self._account(caller, player)
+        await self._doors.let_in(player)
+        return await self._directory.restore(account)
 
     async def _account(self, caller: Caller, player: str) -> str:
         caller.require(Scope.SUSPEND_PLAYER)

@@ -17,7 +17,7 @@ from promontory.matchmaking.domain import (
     fingerprint_of,
 )
 from promontory.matchmaking.pools import Pools
-from promontory.matchmaking.ports import AlreadyOpen, Ratings, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, KeptOut, Ratings, RequestIdReused, Tickets, TooManyOpen
 from promontory.matchmaking.room import RETRY_SECONDS, Room
 from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, metrics
@@ -25,6 +25,7 @@ from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.forms import REQUEST_ID
 from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.limits import Limit, limit_reached
+from promontory.runtime.players import player_suspended
 
 RESEND_SECONDS = 5.0
 
@@ -87,6 +88,8 @@ class Queues:
             created = await self._tickets.create(wanted, most_open=self._most_of(entrant))
         except RequestIdReused as error:
             raise request_id_reused() from error
+        except KeptOut as error:
+            raise player_suspended(error.until_ms) from error
         except AlreadyOpen as error:
             text = f"the player waits in {pool.id} already"
             metadata = {"ticketId": error.ticket, "pool": pool.id}

@@ -9,8 +9,12 @@ import grpc
 import pytest
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
+from promontory.api.players.v1 import players_service_pb2 as players_pb
+from promontory.codec.times import timestamp
 from promontory.matchmaking.domain import Window
+from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.identity import Scope
 from promontory.runtime.settings import MatchmakingSettings
 from tests.support.matchmaking import POOL, SERVICE, house_bots, pool
 from tests.support.matchmaking_processes import Peers, Replica, matchmaking_served
@@ -24,8 +28,8 @@ POOLS = [
 ]
 
 
-async def enter(replica: Replica, keys: Keys, player: str, *, pool: str = POOL) -> pb.Ticket:
-    request = pb.CreateTicketRequest(request_id="one", pool=pool, client_entropy=player.encode())
+async def enter(replica: Replica, keys: Keys, player: str, *, pool: str = POOL, request_id: str = "one") -> pb.Ticket:
+    request = pb.CreateTicketRequest(request_id=request_id, pool=pool, client_entropy=player.encode())
     response = await replica.tickets.CreateTicket(request, metadata=keys.as_player(player))
     return response.ticket
 
@@ -75,6 +79,20 @@ async def test_hundreds_of_tickets_on_two_replicas_each_get_one_match(
     assert {f"tc-000-{request_id}" for request_id in peers.rules.matches} == {
         ticket.assignment.match_id for ticket in ended
     }
+
+
+async def test_a_suspended_player_gets_no_ticket_of_a_replica_that_has_not_heard_of_it(
+    replica: Replica, other_replica: Replica, keys: Keys
+) -> None:
+    """[PLAYER_SUSPENDED] Not from the moment on that the suspension is acknowledged, whatever replicas remember."""
+    waiting = await enter(other_replica, keys, "ann", pool="narrow")
+    until_time = timestamp(now_ms() + 60_000)
+    request = players_pb.SuspendPlayerRequest(player_id="ann", until_time=until_time)
+    await replica.players.SuspendPlayer(request, metadata=keys.as_service(Scope.SUSPEND_PLAYER))
+    assert (await get(other_replica, keys, waiting)).state == pb.TICKET_STATE_CANCELLED
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await enter(other_replica, keys, "ann", request_id="two")
+    assert reason_of(refused.value) == "PLAYER_SUSPENDED"
 
 
 async def test_a_waiting_ticket_says_why(replica: Replica, peers: Peers, keys: Keys) -> None:

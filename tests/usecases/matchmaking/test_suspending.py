@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from promontory.matchmaking.farewells import CancelTickets, LeaveTables
-from promontory.matchmaking.memory import MemoryTickets
+from promontory.matchmaking.memory import MemoryDoors, MemoryTickets
 from promontory.matchmaking.suspending import Suspended, SuspendPlayers
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.memory_players import MemoryDirectory
 from promontory.runtime.players import account_of
-from tests.support.halls import ANN, TRIO, Hall
+from tests.support.halls import ANN, BOB, TRIO, Hall
 from tests.support.matchmaking import ticket
 
 ADMIN = Caller("service:admin", frozenset({Scope.SUSPEND_PLAYER}), service=True)
@@ -27,7 +27,11 @@ class World:
         self.tickets = MemoryTickets(self.hall.memory)
         tables = LeaveTables(self.hall.tables, self.hall.seating)
         self.players = SuspendPlayers(
-            self.directory, tickets=CancelTickets(self.tickets), tables=tables, house={"house-1"}
+            self.directory,
+            MemoryDoors(self.hall.memory),
+            tickets=CancelTickets(self.tickets),
+            tables=tables,
+            house={"house-1"},
         )
 
     async def suspend(self, player: str = "ann") -> Suspended:
@@ -53,6 +57,19 @@ async def test_a_player_who_is_let_in_again_is_nobody_special() -> None:
     assert await world.players.restore(ADMIN, "ann")
     assert not await world.players.restore(ADMIN, "ann")
     assert await world.directory.suspensions() == []
+
+
+async def test_a_process_that_has_not_heard_of_it_seats_no_suspended_player() -> None:
+    """[PLAYER_SUSPENDED] What a process remembers of suspensions is some seconds old."""
+    world = World()
+    await world.suspend()
+    with pytest.raises(Refusal) as refused:
+        await world.hall.lobby.create(ANN, TRIO)
+    with pytest.raises(Refusal) as also:
+        await world.hall.join(ANN, await world.hall.lobby.create(BOB, TRIO))
+    assert {refused.value.reason, also.value.reason} == {"PLAYER_SUSPENDED"}
+    await world.players.restore(ADMIN, "ann")
+    assert await world.hall.lobby.create(ANN, TRIO)
 
 
 async def test_an_opaque_player_is_suspended_by_the_account_behind_it() -> None:
