@@ -9,9 +9,10 @@ import pytest
 
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import Connections
+from promontory.runtime.clock import now_ms
 from promontory.runtime.forms import PLAYER_ID
 from promontory.runtime.memory_players import MemoryDirectory
-from promontory.runtime.players import Directory, Revocation, account_of
+from promontory.runtime.players import Directory, Revocation, Suspension, account_of
 from promontory.runtime.redis_players import RedisDirectory
 
 
@@ -78,6 +79,16 @@ async def test_what_was_revoked_is_told_from_a_moment_on(directory: Directory, s
     assert again.revoked_ms >= first.revoked_ms
     assert [each for each in await directory.revocations(0) if each.account == account] == [again]
     assert await directory.revoked_ms(account) == again.revoked_ms
+
+
+async def test_it_tells_until_when_an_account_is_suspended(directory: Directory, subject: str) -> None:
+    """[PLAYER_SUSPENDED] As it is now, not as a process remembers it."""
+    account, until_ms = account_of(subject), now_ms() + 60_000
+    before = await directory.suspended_ms(account)
+    await directory.suspend(Suspension(account, until_ms))
+    during = await directory.suspended_ms(account)
+    await directory.suspend(Suspension(account, now_ms() - 1))
+    assert (before, during, await directory.suspended_ms(account)) == (-1, until_ms, -1)
 
 
 async def test_what_was_never_revoked_has_no_time(directory: Directory, subject: str) -> None:

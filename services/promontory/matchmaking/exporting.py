@@ -18,7 +18,7 @@ from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID
 from promontory.runtime.identity import Caller, Scope
-from promontory.runtime.players import Directory
+from promontory.runtime.players import Directory, account_of
 
 FORMAT = "promontory.player/1"
 
@@ -100,12 +100,13 @@ class RatingRecord(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole document; times are in ISO 8601, UTC."""
+    """The whole document; times are in ISO 8601, UTC. `suspended_until` is empty unless a suspension is in force."""
 
     format: str = FORMAT
     exported: str
     player_id: str
     identity: Identity | None
+    suspended_until: str
     tickets: tuple[TicketRecord, ...]
     tables: tuple[TableRecord, ...]
     matches: tuple[MatchRecord, ...]
@@ -160,6 +161,7 @@ class ExportPlayer:
             exported=_time(clock.now_ms()),
             player_id=player,
             identity=await self._identity(player),
+            suspended_until=await self._suspended_until(player),
             tickets=tuple([_ticket(each) async for each in self._tickets(player)]),
             tables=tuple(map(_table, await self._from.tables.of_player(player))),
             matches=tuple(_match(match, player) for match in matches),
@@ -173,6 +175,11 @@ class ExportPlayer:
             return Identity(player)
         found = await self._from.directory.registered(player)
         return Identity(found.subject, _time(found.created_ms)) if found else None
+
+    async def _suspended_until(self, player: str) -> str:
+        known = await self._from.directory.registered(player)
+        until_ms = await self._from.directory.suspended_ms(account_of(known.subject if known else player))
+        return _time(until_ms) if until_ms > 0 else ""
 
     async def _tickets(self, player: str) -> AsyncIterator[Ticket]:
         for ticket in await self._from.tickets.of_player(player):

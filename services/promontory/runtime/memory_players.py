@@ -57,6 +57,11 @@ class MemoryDirectory:
         """Let an account in again; return whether it was kept out."""
         return self._suspended.pop(account, 0) > clock.now_ms()
 
+    async def suspended_ms(self, account: str) -> int:
+        """Return until when an account is kept out; -1 if it is not."""
+        until_ms = self._suspended.get(account, -1)
+        return until_ms if until_ms > clock.now_ms() else -1
+
     async def suspensions(self) -> Sequence[Suspension]:
         """Return those that are not over."""
         now_ms = clock.now_ms()

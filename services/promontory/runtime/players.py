@@ -84,6 +84,9 @@ class Directory(Protocol):
     async def restore(self, account: str) -> bool:
         """Let an account in again; return whether it was kept out."""
 
+    async def suspended_ms(self, account: str) -> int:
+        """Return until when an account is kept out, in ms since the epoch; -1 if it is not."""
+
     async def suspensions(self) -> Sequence[Suspension]:
         """Return those that are not over."""
 

@@ -86,6 +86,11 @@ class RedisDirectory:
         """Let an account in again; return whether it was kept out."""
         return bool(await self._caller.command("ZREM", SUSPENDED, account))
 
+    async def suspended_ms(self, account: str) -> int:
+        """Return until when an account is kept out; -1 if it is not."""
+        score = await self._caller.command("ZSCORE", SUSPENDED, account)
+        return int(float(score)) if score and float(score) > await self._now_ms() else -1
+
     async def suspensions(self) -> Sequence[Suspension]:
         """Return those that are not over."""
         rows = await self._caller.command("ZRANGEBYSCORE", SUSPENDED, await self._now_ms(), "+inf", "WITHSCORES")

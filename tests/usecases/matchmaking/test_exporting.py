@@ -14,6 +14,7 @@ from promontory.matchmaking.memory_forgettings import MemoryForgettings
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Caller
 from promontory.runtime.memory_players import MemoryDirectory
+from promontory.runtime.players import Suspension, account_of
 from tests.support.halls import ANN, BOB, TRIO, Hall
 from tests.support.matchmaking import NOW_MS, POOL, SERVICE, listed, ticket
 
@@ -101,6 +102,19 @@ async def test_with_opaque_ids_the_document_tells_whom_the_id_stands_for() -> No
     await world.forgettings.save(Forgetting(player=player, account="a1", requested_ms=NOW_MS), due_ms=0)
     document = await world.export(player, by=OPERATOR)
     assert (document["identity"], document["forgetting"]["account"]) == (None, "a1")
+
+
+@pytest.mark.parametrize("opaque", [False, True], ids=["subject", "opaque"])
+async def test_the_document_tells_of_a_suspension_while_it_lasts(*, opaque: bool) -> None:
+    """[docs/privacy] Until when, and not why: that is the admin's record."""
+    world = World(opaque=opaque)
+    player = await world.directory.player_of("ann@example.org") if opaque else "ann"
+    account = account_of("ann@example.org" if opaque else "ann")
+    assert (await world.export(player, by=OPERATOR))["suspended_until"] == ""
+    await world.directory.suspend(Suspension(account, 4_102_444_800_000))
+    assert (await world.export(player, by=OPERATOR))["suspended_until"] == "2100-01-01T00:00:00.000+00:00"
+    await world.directory.suspend(Suspension(account, 1))
+    assert (await world.export(player, by=OPERATOR))["suspended_until"] == ""
 
 
 async def test_nobody_exports_another_player_without_the_scope() -> None:
