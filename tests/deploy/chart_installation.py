@@ -127,6 +127,13 @@ def test_an_admin_cancels_a_match_and_suspends_a_player(trial: Running) -> None:
     assert [(act["admin_id"], act["state"]) for act in acts] == [("olga", "done")] * 2
 
 
+def test_the_doctor_finds_nothing_broken(trial: Running) -> None:
+    """[docs/kubernetes.md] In the admin service's pod, where it misses the processes' metrics: a risk, exit code 2."""
+    done = trial.installation.execute("admin", "promontory", "admin", "doctor")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "no process's metrics are known" in done.stdout
+
+
 def test_every_pod_ends_within_its_grace(trial: Running) -> None:
     """The last test here: nothing is killed that was told to stop."""
     graces = [pod["spec"]["terminationGracePeriodSeconds"] for pod in trial.installation.pods.values()]

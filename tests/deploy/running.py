@@ -118,6 +118,12 @@ class Installation:
                 processes[name] = process
             yield processes
 
+    def execute(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command where a workload runs, as `kubectl exec` does."""
+        environ = self._environ(name, main_container(self.pods[name]))
+        program = [str(Path(sys.executable).with_name(command[0])), *command[1:]]
+        return subprocess.run(program, env=environ, cwd=self._home, capture_output=True, text=True, check=False)
+
     def run_once(self, name: str, pod: Document, edge: Edge) -> Iterator[subprocess.CompletedProcess[str]]:
         """Run a pod that ends by itself, its containers one after the other; they find the edge at `edge`."""
         self._mount(name, pod)

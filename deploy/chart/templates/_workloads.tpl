@@ -1,7 +1,8 @@
 {{- /*
 What the kinds of processes are, and whom each one speaks to. Network policies, environment and mounted keys follow from
 this one table. `port` is where a kind takes calls. `packages` are those of the protos below `promontory.api` that the
-edge routes to a kind; a game's rules have the package that is called as the game, and admins' service has none.
+edge routes to a kind; a game's rules have the package that is called as the game, and admins' service has none. That one
+knows the broker for `promontory admin doctor`, which is run in its pod.
 */}}
 {{- define "promontory.kinds" -}}
 rules:       {serves: true,  port: 7401, log: true,  broker: false, calls: [], keys: [players, services, seal]}
@@ -9,7 +10,7 @@ matchmaking: {serves: true,  port: 7401, log: true,  broker: false, calls: [rule
               health: promontory.api.matchmaking.v1.MatchmakingService, packages: [matchmaking, lobby, players]}
 scoring:     {serves: true,  port: 7401, log: true,  broker: false, calls: [], keys: [players, services],
               health: promontory.api.scoring.v1.ScoringService, packages: [scoring]}
-admin:       {serves: true,  port: 7404, log: true,  broker: false, calls: [rules, matchmaking, scoring],
+admin:       {serves: true,  port: 7404, log: true,  broker: true,  calls: [rules, matchmaking, scoring],
               keys: [players, services, own], health: promontory.api.admin.v1.AdminService}
 relay:       {serves: false, log: true,  broker: true,  calls: [rules], keys: [own]}
 workers:     {serves: false, log: true,  broker: true,  calls: [rules, scoring, matchmaking], keys: [own]}
