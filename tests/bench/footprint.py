@@ -30,7 +30,7 @@ from promontory.bots.registry import policy
 from promontory.client.matches import SeatKind, Update
 from promontory.client.seats import Seat, overtaken
 from promontory.eventlog.redis_server import connect
-from promontory.games.registry import GAMES, GameEntry
+from promontory.games.registry import GAMES
 from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import Scrape, scrape
 from tests.bench.measuring import Meter, Spread, memory_mib, report, rounded, spread, table
@@ -41,6 +41,7 @@ SETTLE_SECONDS = 5
 WARM_SECONDS = 25
 ARCHIVE_AFTER_SECONDS = 10
 PATIENCE_SECONDS = 30.0
+RATINGS_CODE = "rt"
 CATCH_UP_SECONDS = 1.0
 POOL = """
 [[pools]]
@@ -80,10 +81,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class LogCost(msgspec.Struct, frozen=True):
-    """What the matches of one game that are in the log take there: bytes of memory for each commit, for each event."""
+    """What some logs take in the server's memory, by commit and by event; a tally is a commit of its pool's ratings."""
 
-    game: str
-    matches: int
+    logs: str
+    count: int
     commits: int
     events: int
     bytes_per_commit: int
@@ -234,16 +235,17 @@ def _pss_mib(pid: int) -> float:
 
 
 async def log_costs(redis_url: str) -> tuple[LogCost, ...]:
-    """Return what the matches that are in the log take there, by game: commits, what tells of them, and the head."""
+    """Return what logs take, by game: commits, what tells of them, and the head; last those of ratings, one a pool."""
+    codes = {game.name: game.code for game in GAMES} | {"ratings": RATINGS_CODE}
     async with connect(redis_url) as connections:
         redis: Any = connections.commands
-        return tuple([await _log_cost(redis, game) for game in GAMES])
+        return tuple([await _log_cost(redis, name, code) for name, code in codes.items()])
 
 
-async def _log_cost(redis: Any, game: GameEntry) -> LogCost:
-    """Return what one game's matches take; those that were moved to the archive meanwhile are not among them."""
+async def _log_cost(redis: Any, name: str, code: str) -> LogCost:
+    """Return what some logs take; matches that were moved to the archive meanwhile are not among them."""
     sizes: list[tuple[int, int, int]] = []
-    async for head in redis.scan_iter(match=f"{{{game.code}:*}}:m:*:head", count=1000):
+    async for head in redis.scan_iter(match=f"{{{code}:*}}:m:*:head", count=1000):
         stem = head.removesuffix(b"head")
         keys = (head, stem + b"log", stem + b"idem")
         found = [await redis.memory_usage(key, samples=0) or 0 for key in keys]
@@ -251,7 +253,7 @@ async def _log_cost(redis: Any, game: GameEntry) -> LogCost:
         if events:
             sizes.append((sum(found), int(version), events))
     size, commits, events = (sum(each) for each in zip(*sizes, strict=True))
-    return LogCost(game.name, len(sizes), commits, events, round(size / commits), round(size / events))
+    return LogCost(name, len(sizes), commits, events, round(size / commits), round(size / events))
 
 
 async def measure(platform: Platform, load: Load, took: Mapping[str, float]) -> Figures:
@@ -347,11 +349,11 @@ def _processes(figures: Figures) -> Table:
 
 
 def _logs(figures: Figures) -> Table:
-    columns = ("matches", "commits", "events", "bytes a commit", "bytes an event")
-    made = table("memory of the log's server", "game", *columns)
+    columns = ("logs", "commits", "events", "bytes a commit", "bytes an event")
+    made = table("memory of the log's server", "logs of", *columns)
     for cost in figures.logs:
-        counts = (cost.matches, cost.commits, cost.events, cost.bytes_per_commit, cost.bytes_per_event)
-        made.add_row(cost.game, *map(str, counts))
+        counts = (cost.count, cost.commits, cost.events, cost.bytes_per_commit, cost.bytes_per_event)
+        made.add_row(cost.logs, *map(str, counts))
     made.caption = f"its file grew by {figures.disk_bytes_per_commit:,} bytes a commit"
     return made
 
