@@ -1,0 +1,124 @@
+"""What docs/operators.md has people install is rendered, and its servers' users may do what is needed and no more.
+
+For `make chart-check`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from promontory.eventlog.redis_server import connect
+from promontory.local.platform import Platform
+from promontory.local.up import write_connection
+from promontory.runtime.embedded import EmbeddedServer
+from promontory.runtime.settings import inherited
+from tests.deploy.charting import CHART, NAMESPACE, RELEASE, Document, of_kind, pods, run_helm
+from tests.deploy.running import free_ports
+from tests.deploy.test_operators_page import PAGE, PRODUCTION, blocks
+from tests.support.players import play_while
+from tests.support.pools import POOLS_FILE, pools
+from tests.support.process_logs import log_faults
+
+USERS = [line.split() for block in blocks("Security checklist", "") for line in block.splitlines()]
+PLAY_SECONDS = 10
+LIMIT = {"maxmemory": "64mb"}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, ...]:
+    """Render the chart with the page's values."""
+    values = tmp_path_factory.mktemp("values") / "production.yaml"
+    values.write_text(PRODUCTION, "utf-8")
+    done = run_helm("template", RELEASE, CHART, "--namespace", NAMESPACE, "--values", values)
+    assert done.returncode == 0, done.stderr
+    return tuple(document for document in yaml.safe_load_all(done.stdout) if document)
+
+
+def test_nothing_is_wanted_that_the_commands_do_not_make(installed: tuple[Document, ...]) -> None:
+    """Every Secret that a pod or the edge refers to, in whichever way."""
+    specs = yaml.safe_dump([pod["spec"] for pod in pods(installed).values()])
+    made = {"redis", "archive", "edge-tls", "players", "services", "seal", "admin", "matchmaking", "relay", "workers"}
+    assert set(re.findall(r"[nN]ame: (promontory-[a-z-]+)", specs)) == {f"promontory-{name}" for name in made}
+
+
+def test_what_the_page_looks_into_is_there(installed: tuple[Document, ...]) -> None:
+    named = set(re.findall(rf"deploy/{RELEASE}-promontory-([a-z-]+)", PAGE))
+    assert named
+    assert named - of_kind(installed, "Deployment").keys() == set()
+
+
+class Installation(Platform):
+    """A platform whose functions were loaded by another user than its own."""
+
+    loader_url = ""
+
+    def _run_to_end(self, name: str, command: str) -> None:
+        environ = {**inherited(), "PROMONTORY_REDIS_URL": self.loader_url}
+        subprocess.run([sys.executable, "-m", "promontory", command], env=environ, check=True, capture_output=True)
+
+
+async def add_users(url: str) -> None:
+    """Make the users of the page on a server."""
+    async with connect(url) as connections:
+        for _, *user in USERS:
+            await connections.commands.execute_command("ACL", "SETUSER", *user)
+
+
+async def refused(url: str) -> set[str]:
+    """Return the commands that a server refused somebody who had no right to them."""
+    async with connect(url) as connections:
+        redis: Any = connections.commands
+        stats = await redis.info("commandstats")
+    return {name.removeprefix("cmdstat_") for name, each in stats.items() if each["rejected_calls"]}
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[tuple[EmbeddedServer, EmbeddedServer, list[int]]]:
+    """The log's server and the broker, with the page's users, and their ports."""
+    ports = free_ports(2)
+    with (
+        EmbeddedServer(tmp_path / "log", port=ports[0], settings=LIMIT) as log,
+        EmbeddedServer(tmp_path / "broker", port=ports[1]) as broker,
+    ):
+        for server in (log, broker):
+            asyncio.run(add_users(server.url))
+        yield log, broker, ports
+
+
+def test_the_servers_users_have_the_rights_they_need(
+    servers: tuple[EmbeddedServer, EmbeddedServer, list[int]], tmp_path: Path
+) -> None:
+    """All processes, each as the user it is told to be; matches are played, tallied and archived, and all is well."""
+    log, broker, ports = servers
+    settings = {
+        "PROMONTORY_BROKER_URL": f"redis://broker:SECRET@127.0.0.1:{ports[1]}/0",
+        "PROMONTORY_ARCHIVE_URL": (tmp_path / "archive").as_uri(),
+        "PROMONTORY_ARCHIVE_AFTER_SECONDS": "1",
+        "PROMONTORY_POOLS_FILE": str(POOLS_FILE),
+    }
+    url = f"redis://promontory:SECRET@127.0.0.1:{ports[0]}/0"
+    platform = Installation(tmp_path / "platform", redis_url=url, settings=settings)
+    platform.loader_url = url.replace("promontory", "loader")
+    with platform:
+        journal = asyncio.run(play_while(asyncio.sleep(PLAY_SECONDS), platform, pools=pools(), players=6))
+        write_connection(platform)
+        examined = subprocess.run(
+            [sys.executable, "-m", "promontory", "admin", "doctor", "--data-dir", platform.directory],
+            env={**inherited(), **settings, "PROMONTORY_REDIS_URL": url},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    assert journal.ended
+    assert examined.returncode == 0, examined.stdout + examined.stderr
+    assert [*journal.failed, *log_faults(platform.directory / "logs")] == []
+    assert [asyncio.run(refused(server.url)) for server in (log, broker)] == [set(), set()]
