@@ -258,6 +258,11 @@ EVENT_LOG = Dashboard(
             Panel(title="Time of an append", queries=quantiles("promontory_append_duration_seconds"), unit="s"),
             Panel(title="Conflicts", queries=rate("promontory_append_conflicts_total", "game"), unit="ops"),
             Panel(
+                title="Lost what was read",
+                queries={"{{kind}}": "sum by (kind) (increase(promontory_log_rewinds_total[10m]))"},
+                about="How often processes found a log without commits that they had read there.",
+            ),
+            Panel(
                 title="Refusals for the log",
                 queries=rate(
                     "promontory_refusals_total",

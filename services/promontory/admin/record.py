@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from promontory.admin.domain import STREAM, applied, command_id_of, content_of, stored
 from promontory.api.admin.v1 import acts_pb2 as pb
 from promontory.eventlog.port import START, Appended, EventLog, LogCorrupt, Position, Proposed, VersionConflict
+from promontory.runtime import metrics
 
 PAGE_COMMITS = 500
 MAX_CONFLICTS = 20
@@ -19,6 +20,7 @@ class Record:
 
     def __init__(self, log: EventLog) -> None:
         self._log, self._lock = log, asyncio.Lock()
+        metrics.begin(metrics.LOG_REWINDS, kind=["acts"])
         self._rewind()
 
     def _rewind(self) -> None:
@@ -65,6 +67,7 @@ class Record:
                 raise
             self._rewind()  # a restored server may hold another history than the one folded so far
             await self._follow()
+            metrics.LOG_REWINDS.labels(kind="acts").inc()
 
     async def _follow(self) -> None:
         more = True

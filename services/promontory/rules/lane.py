@@ -11,6 +11,7 @@ from typing import Protocol
 from promontory.eventlog.port import START, LogCorrupt, Position
 from promontory.rules.domain import Match, Step
 from promontory.rules.matches import Matches
+from promontory.runtime import metrics
 
 BUFFERED_STEPS = 64
 """How many commits a watcher may fall behind before it is told less than all of them."""
@@ -89,6 +90,7 @@ class Lane:
             raise
         self._begin(match)
         self.rewinds += 1
+        metrics.LOG_REWINDS.labels(kind="match").inc()
         self.wake()
 
     def appended(self, before: Match, step: Step) -> None:

@@ -48,11 +48,17 @@ class Matches:
         self.log, self._ledger, self._game = log, ledger, game
         self._folds = Recent[str, Match](cached)
         self._listeners: list[Listener] = []
+        self._markers: list[Callable[[Match], None]] = []
+        metrics.begin(metrics.LOG_REWINDS, kind=["match"])
         metrics.begin(metrics.APPENDS, outcome=("appended", *_OUTCOMES.values(), "failed"))
 
     def listen(self, listener: Listener) -> None:
         """Have `listener` told of every step that this process appends."""
         self._listeners.append(listener)
+
+    def mark(self, marker: Callable[[Match], None]) -> None:
+        """Have `marker` told of every `READ_AT_ONCE`th version that a match is folded through from its beginning."""
+        self._markers.append(marker)
 
     async def recent(self, match_id: str) -> Match:
         """Return the match at a version that may be stale; raise the refusal `MATCH_NOT_FOUND` if there is none."""
@@ -69,6 +75,7 @@ class Matches:
                 raise
             self._folds.drop(match_id)  # the log went back behind the fold: what it says now is what counts
             match = await self._caught_up(match_id, None)
+            metrics.LOG_REWINDS.labels(kind="match").inc()
         if match is None:
             raise match_not_found(match_id)
         self._keep(match)
@@ -76,7 +83,15 @@ class Matches:
 
     async def _caught_up(self, match_id: str, match: Match | None) -> Match | None:
         steps = await self._steps(match_id, match)
+        if match is None:
+            self._tell_milestones(steps)
         return steps[-1].match if steps else match
+
+    def _tell_milestones(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if step.version % READ_AT_ONCE == 0:
+                for told in self._markers:
+                    told(step.match)
 
     async def following(self, match: Match, *, limit: int | None = None) -> Sequence[Step]:
         """Return the steps after `match`, oldest first, at most `limit`."""

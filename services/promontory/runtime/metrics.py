@@ -42,6 +42,7 @@ APPENDS = Counter("promontory_appends_total", "Commits appended to the event log
 APPENDED_EVENTS = Counter("promontory_appended_events_total", "Events appended to the event log.")
 APPEND_SECONDS = Histogram("promontory_append_duration_seconds", "Time of an append.", buckets=_FAST)
 APPEND_CONFLICTS = Counter("promontory_append_conflicts_total", "Appends refused for their position.", ["game"])
+LOG_REWINDS = Counter("promontory_log_rewinds_total", "Times that the log had lost what was read there.", ["kind"])
 
 TICKETS_OPEN = Gauge("promontory_tickets_open", "Tickets waiting.", ["pool"])
 OLDEST_TICKET_SECONDS = Gauge("promontory_oldest_ticket_seconds", "Age of the ticket that waits longest.", ["pool"])

@@ -9,6 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from promontory.eventlog.port import START, CommandIdReused, Commit, EventLog, LogCorrupt, Position, VersionConflict
+from promontory.runtime import metrics
 from promontory.scoring.domain import ClosedMatch, PlayerForgotten, PoolRatings, Tally, tally
 from promontory.scoring.records import forgetting, proposed, recorded, stream_of
 
@@ -94,6 +95,7 @@ class Ladder:
                 raise
             self._rewind()  # a restored server may hold another history than the one folded so far
             await self._follow()
+            metrics.LOG_REWINDS.labels(kind="ratings").inc()
         return self._ratings
 
     async def _follow(self) -> None:
@@ -106,6 +108,7 @@ class Ladders:
     """The ladders of all pools that hold a match; asking about another pool remembers nothing."""
 
     def __init__(self, log: EventLog) -> None:
+        metrics.begin(metrics.LOG_REWINDS, kind=["ratings"])
         self._log = log
         self._ladders: dict[str, Ladder] = {}
 

@@ -20,6 +20,7 @@ from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.identity import Caller, Scope
 from tests.support.event_logs import proposal
+from tests.support.observing import counted
 from tests.usecases.admin.hall import Hall
 
 EVE = Caller("eve@example.org", frozenset({Scope.ADMIN}))
@@ -183,3 +184,13 @@ async def test_a_record_that_holds_anything_else_does_not_pass(office: Office) -
     await office.log.append(STREAM, proposal(), expected=START)
     with pytest.raises(LogCorrupt, match="no act"):
         await Record(office.log).acts()
+
+
+async def test_the_record_follows_a_log_that_was_restored_to_another_history(office: Office) -> None:
+    """[event_log 2.8] Acts of a history that is gone are told no more, and it is counted that they were lost."""
+    rewinds = counted("promontory_log_rewinds_total", kind="acts")
+    await office.acts.do(EVE, CANCEL, WHY)
+    office.log.__init__(clock=now_ms)  # type: ignore[misc]
+    act = await office.acts.do(EVE, RESTORE, WHY)
+    acts, _ = await office.acts.listed(EVE, admin_id="", target="", size=0, token="")
+    assert (acts, counted("promontory_log_rewinds_total", kind="acts") > rewinds) == ([act], True)

@@ -10,6 +10,7 @@ from promontory.rules.domain import Match
 from promontory.rules.resuming import TOKEN_BYTES, ResumeTokens
 from promontory.rules.watch import End, Pace, Snapshot, Update
 from promontory.runtime.errors import Refusal
+from tests.support.observing import counted
 from tests.support.refereeing import Bench, next_command
 from tests.support.watching import Watcher, hub_of, versions
 
@@ -114,7 +115,7 @@ async def test_resuming_by_a_token_before_what_was_lost_goes_on() -> None:
 @pytest.mark.parametrize(("after", "until"), [(3, 3), (3, 6), (3, 8), (5, 6)])
 async def test_an_open_stream_tells_that_history_was_rewound(after: int, until: int) -> None:
     """[event_log 2.8] Every watcher gets a fresh view that says so, and then all that follows."""
-    log = MemoryEventLog()
+    log, rewinds = MemoryEventLog(), counted("promontory_log_rewinds_total", kind="match")
     match = await Bench(log).play(await Bench(log).create(), until=6)
     async with hub_of(Bench(log), Pace(30, 60, sweep_seconds=0.01)) as hub:
         watchers = [Watcher(hub, match, seat) for seat in (0, 1)]
@@ -123,6 +124,7 @@ async def test_an_open_stream_tells_that_history_was_rewound(after: int, until: 
         [await watcher.until(2) for watcher in watchers]
         closed = (await Bench(log).submit(now, Resign(0))).step.match
         told = [await watcher.end() for watcher in watchers]
+    assert counted("promontory_log_rewinds_total", kind="match") > rewinds
     assert [[update.rewound for update in each if isinstance(update, Snapshot)] for each in told] == [[False, True]] * 2
     assert [matches_after_rewinding(each) for each in told] == [
         [step.match for step in (await Bench(log).steps(closed))[each[1].match.version - 1 :]] for each in told

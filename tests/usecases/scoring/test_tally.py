@@ -14,6 +14,7 @@ from promontory.scoring.ladders import Ladders
 from promontory.scoring.records import stream_of
 from promontory.scoring.usecases import Ratings, TallyMatch
 from tests.support.closed_matches import POOL, Played, match_id, write_closed, write_open
+from tests.support.observing import counted
 
 PLAYERS = ("ada", "ben", "cyd", "dot", "eve")
 DUEL = Played("duel", ("ada", "ben"), (1, 2))
@@ -168,10 +169,13 @@ async def test_a_rating_log_that_holds_something_else_is_corrupt(scoring: Scorin
 
 async def test_ratings_follow_a_log_that_was_restored_to_another_history(scoring: Scoring) -> None:
     """[event_log 2.8] What was folded from a history that is gone is dropped."""
+    rewinds = counted("promontory_log_rewinds_total", kind="ratings")
     await scoring.tally(await write_closed(scoring.log, DUEL))
+    assert (await scoring.ratings.rating(POOL, "ada")).mu > 25
     scoring.log.__init__()  # type: ignore[misc]
     await scoring.tally(await write_closed(scoring.log, Played("other", ("ben", "ada"), (1, 2))))
     assert (await scoring.ratings.rating(POOL, "ben")).mu > 25
+    assert counted("promontory_log_rewinds_total", kind="ratings") > rewinds
 
 
 class _NeverSettles(MemoryEventLog):
