@@ -251,8 +251,9 @@ def shown(found: Report) -> Iterator[Shown]:
     )
     for name in ("floor", "watched_floor", "boardgameio", "colyseus", "against"):
         ratio: Ratio = getattr(found, f"ratio_to_{name}")
-        cells = ("" if value is None else f"{value:.2f}" for value in (ratio.unary, ratio.stream))
-        ratios.add_row(name.replace("_", " "), *cells)
+        if ratio != Ratio():
+            cells = ("" if value is None else f"{value:.2f}" for value in (ratio.unary, ratio.stream))
+            ratios.add_row(name.replace("_", " "), *cells)
     yield ratios
 
 

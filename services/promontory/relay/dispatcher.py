@@ -29,6 +29,8 @@ log = structlog.get_logger()
 CLAIM_LIMIT = 100
 PAUSE_SECONDS = 1.0
 SKEW_PAUSE_SECONDS = 5.0
+GATHER_SECONDS = 0.02
+"""How long the relay lets news gather after it followed some: what comes alone is handed out at once."""
 MAX_QUEUED = 2000
 """How many tasks may wait in a queue. More would only be sent again before their turn, and make a long queue longer."""
 
@@ -101,8 +103,21 @@ class Dispatcher:
         if clock.monotonic() >= self._next_sweep:
             self._next_sweep = clock.monotonic() + self._pace.sweep_seconds
             await self.sweep()
-        else:
-            await self._hand_out({bucket_of(note.stream): None for note in notes})
+        elif notes:
+            await self._follow({bucket_of(note.stream): None for note in notes})
+            await asyncio.sleep(GATHER_SECONDS)
+
+    async def _follow(self, buckets: Mapping[str, None]) -> None:
+        """Hand out what is due in buckets that have grown. Most have nothing due: several are asked together first."""
+        if len(buckets) == 1:
+            await self._hand_out(buckets)
+            return
+        try:
+            backlogs = await self._log.backlogs(tuple(buckets))
+        except PartlyUnavailable as error:
+            await self._hand_out(self._due(error.found))
+            raise
+        await self._hand_out(self._due(backlogs))
 
     async def sweep(self) -> None:
         """Hand out all that is due in any bucket, and measure what waits.
@@ -119,9 +134,13 @@ class Dispatcher:
     async def _sweep(self, backlogs: Mapping[str, Backlog]) -> None:
         self._gauges.show(backlogs)
         await self._look_for_room()
-        horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)
-        await self._hand_out(bucket for bucket, backlog in backlogs.items() if backlog.earliest_ms <= horizon)
+        await self._hand_out(self._due(backlogs))
         metrics.LAST_SWEEP.set(clock.now_ms() / 1000)
+
+    def _due(self, backlogs: Mapping[str, Backlog]) -> Sequence[str]:
+        """Return the buckets with something that is due, by the clock that is ahead."""
+        horizon = clock.now_ms() + round(self._pace.max_skew_seconds * 1000)
+        return [bucket for bucket, backlog in backlogs.items() if backlog.earliest_ms <= horizon]
 
     async def _look_for_room(self) -> None:
         try:

@@ -27,6 +27,7 @@ CLOCK = f"clock|{MATCH}"
 ARCHIVE = f"archive|{MATCH}|1790000000000"
 TOO_EARLY = Enforced(recorded=False, due_in_seconds=0.01)
 ONCE = Pace(sweep_seconds=0.01, lease_seconds=600, max_attempts=5)
+SELDOM = Pace(sweep_seconds=0.5, lease_seconds=600, max_attempts=5)
 IMPATIENT = Pace(sweep_seconds=0.01, lease_seconds=0.001, max_attempts=1)
 
 
@@ -116,6 +117,16 @@ async def test_what_is_due_becomes_one_task_a_lease(relay: Relay) -> None:
         await relay.log.append("tc-001-x", proposal(due={f"tally|{MATCH}2": 0}), expected=START)
         await eventually(true(lambda: len(relay.broker.sent) == 3))
     assert sorted(relay.broker.sent) == [f"{BOT}|1", f"{TALLY}2|1", f"{TALLY}|1"]
+
+
+async def test_of_several_matches_that_went_on_those_with_something_due_are_handed_out(relay: Relay) -> None:
+    """[event_log 2.9] However many commits the feed tells of at once, and in however many buckets."""
+    async with relay.running(SELDOM):
+        await relay.oblige(TALLY)
+        await eventually(true(lambda: relay.broker.sent == [f"{TALLY}|1"]))
+        await relay.log.append("tc-000-x", proposal(), expected=START)
+        await relay.log.append("tc-001-x", proposal(due={f"tally|{MATCH}2": 0}), expected=START)
+        await eventually(true(lambda: relay.broker.sent == [f"{TALLY}|1", f"{TALLY}2|1"]))
 
 
 async def test_what_was_due_before_the_relay_started_is_found(relay: Relay) -> None:
