@@ -28,6 +28,8 @@ MOST_CONFLATIONS = 3
 
 FEED_BLOCK_MS = 5_000
 RETRY_SECONDS = 1.0
+GATHER_SECONDS = 0.01
+"""How long news gather after some came: what this process appends is told at once, without the feed."""
 
 Admit = Callable[[Match], None]
 """Raises the refusal that keeps somebody from watching a match, if there is one."""
@@ -118,6 +120,8 @@ class Hub:
                 cursors = dict(following)
                 await (self._refresh(notes) if block_ms else self._sweep())
                 block_ms = FEED_BLOCK_MS
+                if notes:
+                    await asyncio.sleep(GATHER_SECONDS)
             except EventLogUnavailable as error:
                 log.warning("feed_unavailable", cause=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
