@@ -127,7 +127,7 @@ def test_alerts_that_are_named_are_alerts() -> None:
 
 
 def test_settings_that_are_named_are_settings() -> None:
-    named = set(re.findall(r"`((?:[A-Z]+_)+[A-Z]+|REFLECTION)[`=]", PAGE))
+    named = set(re.findall(r"`(?:PROMONTORY_)?((?:[A-Z]+_)+[A-Z]+|REFLECTION)[`=]", PAGE))
     known = {field.name.upper() for kind in ALL for field in fields(kind)}
     assert named - known - {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} == set()
 
