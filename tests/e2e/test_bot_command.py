@@ -48,7 +48,7 @@ async def run_bot(platform: Platform, file: Path, *options: str) -> tuple[int, s
 
 
 async def test_a_new_bot_plays_rated_matches_that_anybody_can_check(platform: Platform, tmp_path: Path) -> None:
-    """[README] `bot new`, `bot run`, `audit`, `export`, `admin rebuild ratings`: the first minutes of a bot's author."""
+    """[README] `bot new`, `bot run`, `audit`, `export`, `admin rebuild ratings`: the first minutes of an author."""
     bot = tmp_path / "my_bot.py"
     assert (await promontory("bot", "new", str(bot)))[0] == 0
     code, out, err = await run_bot(platform, bot, "--matches", "2", "--concurrent", "2", "--seed", "1", "--json")
