@@ -18,6 +18,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop
 from promontory.eventlog.functions import LibraryMissing, is_missing_function
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.eventlog.redis_cluster import ClusterRedis, primaries
+from promontory.eventlog.redis_shared import in_one_write, leave
 
 T = TypeVar("T")
 
@@ -53,10 +54,7 @@ class Caller:
         async def send() -> list[Any]:
             if isinstance(self._client, ClusterRedis):
                 return await self._client.execute_all(commands)
-            async with self._client.pipeline(transaction=False) as pipe:
-                for command in commands:
-                    pipe.execute_command(*command)
-                return await pipe.execute()
+            return await in_one_write(self._client, commands)
 
         return await self.call(send)
 
@@ -105,7 +103,7 @@ class Caller:
             raise await self._translated(error) from error
         except Exception as error:
             # Transports leak TypeError and AttributeError when the peer closes: whatever is no reply leaves it unknown.
-            await self._drop_idle_connections()
+            await self._leave_connection()
             raise EventLogUnavailable(f"the server did not answer: {error!r}") from error
 
     async def _translated(self, error: ResponseError) -> Exception:
@@ -115,13 +113,13 @@ class Caller:
         if code in _REFUSALS:
             return ServerRefused(f"the server refused: {code} {error}")
         if code in _PASSING:
-            await self._drop_idle_connections()
+            await self._leave_connection()
             return EventLogUnavailable(f"the server refused for now: {code} {error}")
         return error
 
-    async def _drop_idle_connections(self) -> None:
+    async def _leave_connection(self) -> None:
         self.unanswered += 1
-        await self._client.connection_pool.disconnect(inuse_connections=False)
+        await leave(self._client)
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -18,6 +18,7 @@ from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from promontory.eventlog.redis_shared import in_one_write, leave
 from promontory.eventlog.server_groups import Host
 
 SLOTS = 16_384
@@ -224,10 +225,7 @@ class ClusterRedis(Redis):
 
     async def _execute_on(self, node: Redis, commands: Sequence[Sequence[Any]]) -> list[Any]:
         try:
-            async with node.pipeline(transaction=False) as pipe:
-                for command in commands:
-                    pipe.execute_command(*command)
-                return await pipe.execute()
+            return await in_one_write(node, commands)
         except AskError:  # moved, or moving: one by one, they are led to where they belong
             return [await self.execute_command(*command) for command in commands]
         except ResponseError:
@@ -239,7 +237,7 @@ class ClusterRedis(Redis):
 
     async def _lose(self, node: Redis) -> None:
         self._topology.doubt()
-        await node.connection_pool.disconnect(inuse_connections=False)
+        await leave(node)
 
 
 async def primaries(client: Redis) -> Sequence[Redis]:
@@ -288,7 +286,4 @@ def _address(redirection: AskError, node: Redis) -> Host:
 
 async def _asking(node: Redis, command: Sequence[Any]) -> Any:
     """Return the answer of a node that a slot is being moved to."""
-    async with node.pipeline(transaction=False) as pipe:
-        pipe.execute_command("ASKING")
-        pipe.execute_command(*command)
-        return (await pipe.execute())[1]
+    return (await in_one_write(node, [("ASKING",), command]))[1]

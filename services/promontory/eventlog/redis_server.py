@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from promontory.eventlog.redis_cluster import ClusterRedis, Topology, address_of, primaries
 from promontory.eventlog.redis_sentinel import PrimaryPool, Sentinels
+from promontory.eventlog.redis_shared import SharedRedis
 from promontory.eventlog.server_groups import Host, Kind, ServerGroup, is_group, server_group
 
 log = structlog.get_logger()
@@ -27,8 +28,14 @@ BLOCKING_ANSWER_SECONDS = 15.0
 GUIDE_SECONDS = 1.0
 """How long a Sentinel, or a node that is asked for the map of its cluster, may take."""
 CONNECTIONS = 32
+LINES = 4
+"""Commands share one connection; while that is being left, others."""
 WAITING_CONNECTIONS = 4096
 """Of a cluster, each bucket's feed is waited for on a connection of its own."""
+
+
+MakePool = Callable[..., BlockingConnectionPool]
+"""Makes a pool of connections with the options it is given."""
 
 
 class UnsafeServer(Exception):
@@ -82,13 +89,16 @@ def connect(url: str) -> Connections:
     Raises `ServerUrlError` if the URL of several servers is malformed.
     """
     if not is_group(url):
-        return Connections(_client(url, ANSWER_SECONDS), _client(url, BLOCKING_ANSWER_SECONDS))
+        pool = partial(BlockingConnectionPool.from_url, url)
+        return Connections(_shared(pool), Redis.from_pool(pool(**_manners(BLOCKING_ANSWER_SECONDS))))
     group = server_group(url)
     return _by_sentinel(group) if group.kind is Kind.SENTINEL else _by_cluster(group)
 
 
-def _client(url: str, answer_seconds: float) -> Redis:
-    return Redis.from_pool(BlockingConnectionPool.from_url(url, **_manners(answer_seconds)))
+def _shared(pool: MakePool, *, before: Callable[[], None] = lambda: None) -> SharedRedis:
+    """Return a client for commands over pools made by `pool`; see `SharedRedis`."""
+    lines = pool(**{**_manners(ANSWER_SECONDS, connections=LINES), "socket_timeout": None})
+    return SharedRedis(pool(**_manners(ANSWER_SECONDS)), lines, answer_seconds=ANSWER_SECONDS, before=before)
 
 
 def _manners(answer_seconds: float, *, connections: int = CONNECTIONS) -> dict[str, Any]:
@@ -108,30 +118,34 @@ def _by_sentinel(group: ServerGroup) -> Connections:
     asking = {**_manners(GUIDE_SECONDS), "socket_connect_timeout": GUIDE_SECONDS, **group.sentinel_account.options}
     sentinels = Sentinels([_node(host, group, asking) for host in group.hosts], group.primary)
 
-    def client(answer_seconds: float) -> Redis:
-        pool = PrimaryPool(sentinels, tls=group.tls is not None, **_manners(answer_seconds), **options)
-        return Redis.from_pool(pool)
+    def pool(**manners: Any) -> PrimaryPool:
+        return PrimaryPool(sentinels, tls=group.tls is not None, **manners, **options)
 
-    return Connections(client(ANSWER_SECONDS), client(BLOCKING_ANSWER_SECONDS), sentinels)
+    blocking = Redis.from_pool(pool(**_manners(BLOCKING_ANSWER_SECONDS)))
+    return Connections(_shared(pool, before=sentinels.glance), blocking, sentinels)
 
 
 def _by_cluster(group: ServerGroup) -> Connections:
     asking = {**_manners(GUIDE_SECONDS), "socket_connect_timeout": GUIDE_SECONDS, **group.account.options}
     topology = Topology(group.hosts, partial(_node, group=group, options=asking))
 
-    def client(answer_seconds: float, connections: int) -> Redis:
-        options = {**_manners(answer_seconds, connections=connections), **group.account.options}
-        return ClusterRedis(topology, partial(_node, group=group, options=options), seed=group.hosts[0])
+    def shared(host: Host) -> Redis:
+        return _shared(lambda **manners: _node_pool(host, group, {**manners, **group.account.options}))
 
-    return Connections(
-        client(ANSWER_SECONDS, CONNECTIONS), client(BLOCKING_ANSWER_SECONDS, WAITING_CONNECTIONS), topology
-    )
+    waiting = {**_manners(BLOCKING_ANSWER_SECONDS, connections=WAITING_CONNECTIONS), **group.account.options}
+    blocking = partial(_node, group=group, options=waiting)
+    seed = group.hosts[0]
+    return Connections(ClusterRedis(topology, shared, seed=seed), ClusterRedis(topology, blocking, seed=seed), topology)
 
 
 def _node(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> Redis:
     """Return a client of one server or Sentinel of `group`."""
+    return Redis.from_pool(_node_pool(host, group, options))
+
+
+def _node_pool(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> BlockingConnectionPool:
     tls: Mapping[str, Any] = {} if group.tls is None else {"connection_class": SSLConnection, **group.tls}
-    return Redis.from_pool(BlockingConnectionPool(**{"host": host[0], "port": host[1], **tls, **options}))
+    return BlockingConnectionPool(**{"host": host[0], "port": host[1], **tls, **options})
 
 
 async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
