@@ -17,7 +17,7 @@ from promontory.games.registry import GAMES, GameEntry
 
 EVERY_GAME = pytest.mark.parametrize("entry", GAMES, ids=lambda entry: entry.name)
 FIRST = GAMES[0]
-STREAMS = {"WatchMatch": (False, True), "ExportMatch": (False, True)}
+STREAMS = {"WatchMatch": (False, True), "Play": (True, True), "ExportMatch": (False, True)}
 METHODS = (
     "CreateMatch",
     "GetMatch",
@@ -26,6 +26,7 @@ METHODS = (
     "SubmitCommand",
     "PreviewCommand",
     "WatchMatch",
+    "Play",
     "ListMatchEvents",
     "Resign",
     "AbortMatch",

@@ -111,7 +111,10 @@ class Attacker:
         if not descriptor.server_streaming:
             return bytes(await channel.unary_unary(path, *PLAIN)(request, metadata=who, timeout=20))
         stream = channel.unary_stream(path, *PLAIN)(request, metadata=who, timeout=20)
-        first = await anext(aiter(stream))
+        responses = aiter(stream)
+        first = await anext(responses)
+        if descriptor.client_streaming:  # that is what is said to everybody; the answer is the second
+            first = await anext(responses)
         stream.cancel()
         return bytes(first)
 

@@ -26,11 +26,10 @@ from promontory.runtime.limits import Limits
 from promontory.runtime.memory_players import MemoryDirectory
 from promontory.runtime.players import Players
 from promontory.runtime.rpc import Gate, UnknownMethods, handlers
-from promontory.runtime.server import options
+from promontory.runtime.server import limits_of, options
 from promontory.runtime.settings import ServerSettings
 
 Metadata = tuple[tuple[str, str], ...]
-USUAL_LIMITS = Limits()
 TOKEN_LIFE = timedelta(minutes=5)
 
 
@@ -77,20 +76,26 @@ async def served(
     keys: Keys,
     *,
     listen: str = "127.0.0.1:0",
-    limits: Limits = USUAL_LIMITS,
+    limits: Limits | None = None,
     settings: ServerSettings | None = None,
     players: Players | None = None,
 ) -> AsyncIterator[str]:
-    """Serve `servicers` as a process of the platform does, with gRPC's options if there are `settings`."""
+    """Serve `servicers` as a process of the platform does, with gRPC's options if there are `settings`.
+
+    The limits are those of `settings` unless others are given.
+    """
     server = grpc.aio.server(options=options(settings) if settings else None)
     verifier = Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json")
+    limits = limits or (limits_of(settings) if settings else Limits())
     gate = Gate(verifier, limits, players or everybody())
     server.add_generic_rpc_handlers([handlers(descriptor, each, gate) for descriptor, each in servicers])
     server.add_generic_rpc_handlers([UnknownMethods()])
     port = server.add_insecure_port(listen)
     await server.start()
-    yield f"127.0.0.1:{port}"
-    await server.stop(None)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        await server.stop(None)
 
 
 def reason_of(error: grpc.aio.AioRpcError) -> str:

@@ -27,9 +27,12 @@ class Stub:
 
 
 def _callable(channel: grpc.aio.Channel, method: MethodDescriptor) -> Any:
-    if method.client_streaming:
-        raise TypeError(f"{method.full_name} streams requests, which no method of Promontory does")
-    make = channel.unary_stream if method.server_streaming else channel.unary_unary
+    makers = {
+        (False, False): channel.unary_unary,
+        (False, True): channel.unary_stream,
+        (True, True): channel.stream_stream,
+    }
+    make: Any = makers[method.client_streaming, method.server_streaming]
     return make(
         f"/{method.containing_service.full_name}/{method.name}",
         request_serializer=_serialize,

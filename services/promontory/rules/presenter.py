@@ -116,9 +116,12 @@ class Presenter:
             case Quiet(match):
                 return self._message(match, audience, heartbeat=self._heartbeat(update, audience))
             case End(reason, match):
-                resumable = reason is not EndReason.MATCH_CLOSED
-                end = stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=match.version, resumable=resumable)
-                return self._message(match, audience, end=end)
+                return self._message(match, audience, end=self.end(reason, version=match.version))
+
+    def end(self, reason: EndReason, *, version: int = 0) -> stream_pb2.StreamEnd:
+        """Return the end of a stream that told a match up to `version`."""
+        resumable = reason is not EndReason.MATCH_CLOSED
+        return stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=version, resumable=resumable)
 
     def _message(self, match: Match, audience: Seat | None, **kind: Any) -> Any:
         token = b"" if self._tokens is None else self._tokens.issue(match, audience)

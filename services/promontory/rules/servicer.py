@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from promontory.api.match.v1 import stream_pb2
 from promontory.client.retrying import SILENT_HEARTBEATS
 from promontory.codec.times import duration
 from promontory.eventlog.audit_file import audit_lines
@@ -18,16 +19,17 @@ from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
 from promontory.rules.forking import Forking
 from promontory.rules.gallery import is_late
+from promontory.rules.playing import Player
 from promontory.rules.presenter import Presenter
 from promontory.rules.recorder import Answer
 from promontory.rules.requests import Reader
 from promontory.rules.resuming import Resume
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Referee
-from promontory.rules.watch import Hub, Quiet, Update
+from promontory.rules.watch import EndReason, Hub, Quiet, Update
 from promontory.runtime.chunks import chunks
 from promontory.runtime.identity import caller
-from promontory.runtime.rpc import Context
+from promontory.runtime.rpc import Context, Requests
 
 
 class RulesCases(msgspec.Struct, frozen=True):
@@ -78,8 +80,17 @@ class RulesServicer:
 
     async def SubmitCommand(self, request: Any, context: Context) -> Any:
         """Record what one or more commands of a seat cause."""
-        answer = await self._referee.submit(caller(), self._read.submission(request))
-        commit = self._present.commit(answer.step, request.seat)
+        return self.accepted(await self.submitted(request), request.seat, briefly=False)
+
+    async def submitted(self, request: Any) -> Answer:
+        """Record what a `SubmitCommandRequest` asks for."""
+        return await self._referee.submit(caller(), self._read.submission(request))
+
+    def accepted(self, answer: Answer, seat: Seat, *, briefly: bool) -> Any:
+        """Return the response to commands of `seat`; if `briefly`, with the version only."""
+        if briefly:
+            return self._pb.SubmitCommandResponse(version=answer.step.version)
+        commit = self._present.commit(answer.step, seat)
         return self._pb.SubmitCommandResponse(
             version=commit.version, events=commit.events, view=commit.view, match=commit.match
         )
@@ -92,8 +103,24 @@ class RulesServicer:
         version = preview.match.version
         return self._pb.PreviewCommandResponse(version=version, events=events, ends_early=preview.ends_early)
 
+    async def Play(self, requests: Requests, context: Context) -> AsyncIterator[Any]:
+        """Follow and play matches over one stream."""
+        async with aclosing(Player(self, requests, self._hub, self._pb).responses()) as responses:
+            async for response in responses:
+                yield response
+
+    def end(self, reason: EndReason) -> stream_pb2.StreamEnd:
+        """Return the last message of a stream that is about no single match."""
+        return self._present.end(reason)
+
     async def WatchMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
         """Stream a match as one seat, or a spectator, may see it."""
+        async with aclosing(self.watched(request)) as messages:
+            async for message in messages:
+                yield message
+
+    async def watched(self, request: Any) -> AsyncGenerator[Any, None]:
+        """Yield the messages of a stream that a `WatchMatchRequest` asks for."""
         match_id, seat, who = self._read.match_id(request), self._read.audience(request), caller()
         after, watched = self._read.version(request, "after_version"), list[Match]()
 

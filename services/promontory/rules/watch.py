@@ -107,6 +107,15 @@ class Hub:
         return self._pace.heartbeat_seconds
 
     @property
+    def max_stream_seconds(self) -> float:
+        """How old a stream becomes at most."""
+        return self._pace.max_stream_seconds
+
+    async def drained(self) -> None:
+        """Return once all streams are to end."""
+        await self._draining.wait()
+
+    @property
     def _log(self) -> EventLog:
         return self._matches.log
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Any
 
 import grpc
@@ -13,6 +13,7 @@ import structlog
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
+from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
 from promontory.runtime import clock, metrics, tracing
@@ -55,8 +56,15 @@ class Method:
     """What a gate wants to know of a method: how its requests are read, and whether they command something."""
 
     def __init__(self, method: MethodDescriptor) -> None:
-        self.parse: Callable[[bytes], Message] = GetMessageClass(method.input_type).FromString
+        self._parse: Callable[[bytes], Message] = GetMessageClass(method.input_type).FromString
         self.commands = COMMANDING_FIELD in method.input_type.fields_by_name
+
+    def read(self, raw: bytes) -> Message:
+        """Return the request in `raw`; raise `BAD_REQUEST` if there is none."""
+        try:
+            return self._parse(raw)
+        except DecodeError as error:
+            raise no_message() from error
 
 
 class Gate:
@@ -79,26 +87,32 @@ class Gate:
 
     async def admit(self, raw: bytes, context: Context, method: Method) -> Message:
         """Return the request of a call whose token verifies, and make its bearer the caller; or raise `Refusal`."""
-        who = await self._players.identify(self.verifier.read(_bearer(context)))
-        serve_as(who)
-        self._check_sizes(raw, context)
-        self._calls.spend(who)
-        if method.commands:
-            self._commands.spend(who)
-        try:
-            return method.parse(raw)
-        except DecodeError as error:
-            raise no_message() from error
+        await self.identify(context)
+        self.check_size(raw)
+        self.spend(commands=method.commands)
+        return method.read(raw)
 
-    def _check_sizes(self, raw: bytes, context: Context) -> None:
-        most = self._limits.request_bytes
-        if len(raw) > most:
-            text = f"the request has {len(raw)} bytes; at most {most} are taken"
-            raise limit_reached(Limit.REQUEST_BYTES, most, text)
+    async def identify(self, context: Context) -> None:
+        """Make the bearer of a call's token the caller; or raise `Refusal`."""
+        serve_as(await self._players.identify(self.verifier.read(_bearer(context))))
         size, most = _metadata_bytes(context), self._limits.metadata_bytes
         if size > most:
             text = f"the metadata has {size} bytes, {ENTRY_BYTES} for each entry counted; at most {most} are taken"
             raise limit_reached(Limit.METADATA_BYTES, most, text)
+
+    def check_size(self, raw: bytes) -> None:
+        """Raise `LIMIT_REACHED` if a request is too long."""
+        most = self._limits.request_bytes
+        if len(raw) > most:
+            text = f"the request has {len(raw)} bytes; at most {most} are taken"
+            raise limit_reached(Limit.REQUEST_BYTES, most, text)
+
+    def spend(self, *, commands: bool) -> None:
+        """Count a call of the present caller's, and whether it `commands`; raise `LIMIT_REACHED` at too many."""
+        who = caller()
+        self._calls.spend(who)
+        if commands:
+            self._commands.spend(who)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -140,6 +154,39 @@ class Gate:
                 del self._streams[who.subject]
 
 
+class Requests:
+    """The requests that come over one stream, each of them as good as a call. Iterating yields them.
+
+    That raises `Refusal`, which is to end the stream, where a request is too long or none at all.
+    """
+
+    def __init__(
+        self, raws: AsyncIterator[bytes], gate: Gate, method: Method, count_refusal: Callable[[Exception], Refusal]
+    ) -> None:
+        self._raws, self._gate, self._method, self._count_refusal = raws, gate, method, count_refusal
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for raw in self._raws:
+            self._gate.check_size(raw)
+            yield self._method.read(raw)
+
+    def spend(self, *, commands: bool) -> None:
+        """Count a request as a call; see `Gate.spend`."""
+        self._gate.spend(commands=commands)
+
+    def streaming(self) -> AbstractContextManager[None]:
+        """Count what a request opens as a stream; see `Gate.streaming`."""
+        return self._gate.streaming()
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Run what a request asks for as one of the caller's calls; see `Gate.turn`."""
+        return self._gate.turn()
+
+    def refuse(self, error: Exception) -> Status:
+        """Return what a request is answered that is refused by `error`; the stream goes on."""
+        return status(self._count_refusal(error))
+
+
 def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler[Any, Any]:
     """Return the handlers of all of `service`'s methods, which `servicer` must have under their names."""
     metrics.begin(metrics.REFUSALS, service=[service.name], reason=ALARMING)
@@ -167,6 +214,8 @@ def _handler(method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) ->
     if tracing.is_on() and not method.server_streaming:
         serve = _traced(method, serve)
     call = _Call(method, serve, gate)
+    if method.client_streaming:
+        return grpc.stream_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
     if method.server_streaming:
         return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
     return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=_serialize)
@@ -224,11 +273,11 @@ class _Call:
         self._done("OK", started)
         return message
 
-    async def stream(self, raw: bytes, context: Context) -> AsyncIterator[Message]:
+    async def stream(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
         started = clock.monotonic()
         reader = Reader(self._gate.stall_seconds, lambda refusal: self._fail(refusal, started, context))
         try:
-            request = await self._gate.admit(raw, context, self._method)
+            request = await self._opened(incoming, context)
             with self._gate.streaming():
                 responses: AsyncIterator[Message] = self._serve(request, context)
                 async for message in responses:
@@ -243,6 +292,12 @@ class _Call:
         else:
             self._done("OK", started)
 
+    async def _opened(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> Message | Requests:
+        if isinstance(incoming, bytes):
+            return await self._gate.admit(incoming, context, self._method)
+        await self._gate.identify(context)
+        return Requests(incoming, self._gate, self._method, self._count_refusal)
+
     def _done(self, code: str, started: float, **keys: object) -> None:
         duration = clock.monotonic() - started
         self._seconds.observe(duration)
@@ -250,17 +305,21 @@ class _Call:
         log.info("rpc_served", **self._names, code=code, duration_seconds=round(duration, 6), **keys)
 
     async def _fail(self, error: Exception, started: float, context: Context) -> None:
+        refusal = self._count_refusal(error, duration_seconds=round(clock.monotonic() - started, 6))
+        metrics.RPCS.labels(**self._names, code=refusal.kind.value.name).inc()
+        await abort(context, refusal)
+
+    def _count_refusal(self, error: Exception, **keys: object) -> Refusal:
+        """Return `error` as callers see it, counted and logged."""
         refusal = as_refusal(error)
-        duration = round(clock.monotonic() - started, 6)
-        code = refusal.kind.value.name
-        metrics.RPCS.labels(**self._names, code=code).inc()
         metrics.REFUSALS.labels(service=self._names["service"], reason=refusal.reason).inc()
         if limit := refusal.metadata.get(LIMIT_NAME):
             metrics.LIMITS_REACHED.labels(limit=limit).inc()
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))
         trace = error if refusal.kind is Kind.FAULT else None
-        write("rpc_refused", **self._names, code=code, reason=refusal.reason, duration_seconds=duration, exc_info=trace)
-        await abort(context, refusal)
+        code = refusal.kind.value.name
+        write("rpc_refused", **self._names, code=code, reason=refusal.reason, **keys, exc_info=trace)
+        return refusal
 
 
 def no_message() -> Refusal:

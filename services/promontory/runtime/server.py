@@ -122,7 +122,7 @@ def _prepare(
     subject = SUBJECT if settings.player_ids == OPAQUE else PLAYER_ID
     usual = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
     verifier = Verifier(settings.player_keys_file, settings.service_keys_file, service.accepted or usual)
-    gate = Gate(verifier, _limits(settings), players)
+    gate = Gate(verifier, limits_of(settings), players)
     servicers = [*service.servicers]
     if service.replica:
         servicers.append((REPLICA, ReplicaServicer(service.replica, stop, lambda: gate.open_streams)))
@@ -176,7 +176,8 @@ def stop_event() -> asyncio.Event:
     return stop
 
 
-def _limits(settings: ServerSettings) -> Limits:
+def limits_of(settings: ServerSettings) -> Limits:
+    """Return what a server with `settings` takes of one call and of one player."""
     return Limits(
         request_bytes=settings.max_request_bytes,
         metadata_bytes=settings.max_metadata_bytes,

@@ -22,23 +22,31 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import any_pb2 as google_dot_protobuf_dot_any__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from promontory.api.match.v1 import match_pb2 as promontory_dot_api_dot_match_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/stream.proto\x12\x17promontory.api.match.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\"\xb5\x01\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0bserver_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06\x63locks\x18\x03 \x03(\x0b\x32\".promontory.api.match.v1.SeatClock\x12\x32\n\x08\x61\x62sences\x18\x04 \x03(\x0b\x32 .promontory.api.match.v1.Absence\"K\n\x07\x41\x62sence\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x32\n\x0e\x63laimable_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"i\n\tStreamEnd\x12\x38\n\x06reason\x18\x01 \x01(\x0e\x32(.promontory.api.match.v1.StreamEndReason\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x11\n\tresumable\x18\x03 \x01(\x08*\xc1\x01\n\x0fStreamEndReason\x12!\n\x1dSTREAM_END_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eSTREAM_END_REASON_MATCH_CLOSED\x10\x01\x12%\n!STREAM_END_REASON_SERVER_DRAINING\x10\x02\x12\x1d\n\x19STREAM_END_REASON_MAX_AGE\x10\x03\x12!\n\x1dSTREAM_END_REASON_SLOW_READER\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$promontory/api/match/v1/stream.proto\x12\x17promontory.api.match.v1\x1a\x19google/protobuf/any.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#promontory/api/match/v1/match.proto\"\xb5\x01\n\tHeartbeat\x12\x0f\n\x07version\x18\x01 \x01(\x03\x12/\n\x0bserver_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x06\x63locks\x18\x03 \x03(\x0b\x32\".promontory.api.match.v1.SeatClock\x12\x32\n\x08\x61\x62sences\x18\x04 \x03(\x0b\x32 .promontory.api.match.v1.Absence\"K\n\x07\x41\x62sence\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x32\n\x0e\x63laimable_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"i\n\tStreamEnd\x12\x38\n\x06reason\x18\x01 \x01(\x0e\x32(.promontory.api.match.v1.StreamEndReason\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x11\n\tresumable\x18\x03 \x01(\x08\"8\n\x08Unfollow\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x07\n\x05_seat\"O\n\x07Refusal\x12\x0c\n\x04\x63ode\x18\x01 \x01(\x05\x12\x0f\n\x07message\x18\x02 \x01(\t\x12%\n\x07\x64\x65tails\x18\x03 \x03(\x0b\x32\x14.google.protobuf.Any\"s\n\tKeepAlive\x12/\n\x0bserver_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x12heartbeat_interval\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration*\xc1\x01\n\x0fStreamEndReason\x12!\n\x1dSTREAM_END_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eSTREAM_END_REASON_MATCH_CLOSED\x10\x01\x12%\n!STREAM_END_REASON_SERVER_DRAINING\x10\x02\x12\x1d\n\x19STREAM_END_REASON_MAX_AGE\x10\x03\x12!\n\x1dSTREAM_END_REASON_SLOW_READER\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.match.v1.stream_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STREAMENDREASON']._serialized_start=504
-  _globals['_STREAMENDREASON']._serialized_end=697
-  _globals['_HEARTBEAT']._serialized_start=136
-  _globals['_HEARTBEAT']._serialized_end=317
-  _globals['_ABSENCE']._serialized_start=319
-  _globals['_ABSENCE']._serialized_end=394
-  _globals['_STREAMEND']._serialized_start=396
-  _globals['_STREAMEND']._serialized_end=501
+  _globals['_STREAMENDREASON']._serialized_start=819
+  _globals['_STREAMENDREASON']._serialized_end=1012
+  _globals['_HEARTBEAT']._serialized_start=195
+  _globals['_HEARTBEAT']._serialized_end=376
+  _globals['_ABSENCE']._serialized_start=378
+  _globals['_ABSENCE']._serialized_end=453
+  _globals['_STREAMEND']._serialized_start=455
+  _globals['_STREAMEND']._serialized_end=560
+  _globals['_UNFOLLOW']._serialized_start=562
+  _globals['_UNFOLLOW']._serialized_end=618
+  _globals['_REFUSAL']._serialized_start=620
+  _globals['_REFUSAL']._serialized_end=699
+  _globals['_KEEPALIVE']._serialized_start=701
+  _globals['_KEEPALIVE']._serialized_end=816
 # @@protoc_insertion_point(module_scope)

@@ -614,6 +614,113 @@ class Commit(_message.Message):
 Global___Commit: _TypeAlias = Commit  # noqa: Y015
 
 @_typing.final
+class PlayRequest(_message.Message):
+    """Request message for `RailroadDice2Service.Play`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    UNFOLLOW_FIELD_NUMBER: _builtins.int
+    SUBMIT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def follow(self) -> Global___WatchMatchRequest:
+        """Follow a match from a seat, or as a spectator."""
+
+    @_builtins.property
+    def unfollow(self) -> _stream_pb2.Unfollow:
+        """Follow it no longer."""
+
+    @_builtins.property
+    def submit(self) -> Global___SubmitCommandRequest:
+        """Submit commands."""
+
+    def __init__(
+        self,
+        *,
+        follow: Global___WatchMatchRequest | None = ...,
+        unfollow: _stream_pb2.Unfollow | None = ...,
+        submit: Global___SubmitCommandRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["follow", b"follow", "kind", b"kind", "submit", b"submit", "unfollow", b"unfollow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["follow", b"follow", "kind", b"kind", "submit", b"submit", "unfollow", b"unfollow"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["follow", "unfollow", "submit"]  # noqa: Y015
+    _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
+
+Global___PlayRequest: _TypeAlias = PlayRequest  # noqa: Y015
+
+@_typing.final
+class PlayResponse(_message.Message):
+    """Response message for `RailroadDice2Service.Play`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UPDATE_FIELD_NUMBER: _builtins.int
+    ACCEPTED_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    KEEP_ALIVE_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.str
+    """The match it is about; empty if about none."""
+    seat: _builtins.int
+    """The seat it is about; unset for a spectator."""
+    request_id: _builtins.str
+    """Which submission it answers; empty if none."""
+    @_builtins.property
+    def update(self) -> Global___WatchMatchResponse:
+        """What happened in a match that is followed."""
+
+    @_builtins.property
+    def accepted(self) -> Global___SubmitCommandResponse:
+        """Commands were accepted. If the match is followed from that seat, their commit came before as an `update`, and there
+        is only its version here.
+        """
+
+    @_builtins.property
+    def refused(self) -> _stream_pb2.Refusal:
+        """A request was refused, and changed nothing."""
+
+    @_builtins.property
+    def keep_alive(self) -> _stream_pb2.KeepAlive:
+        """Nothing happened."""
+
+    @_builtins.property
+    def end(self) -> _stream_pb2.StreamEnd:
+        """The last message. Resume each match that was followed by its last `resume_token`, on another stream."""
+
+    def __init__(
+        self,
+        *,
+        update: Global___WatchMatchResponse | None = ...,
+        accepted: Global___SubmitCommandResponse | None = ...,
+        refused: _stream_pb2.Refusal | None = ...,
+        keep_alive: _stream_pb2.KeepAlive | None = ...,
+        end: _stream_pb2.StreamEnd | None = ...,
+        match_id: _builtins.str = ...,
+        seat: _builtins.int | None = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "accepted", b"accepted", "end", b"end", "keep_alive", b"keep_alive", "kind", b"kind", "refused", b"refused", "seat", b"seat", "update", b"update"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "accepted", b"accepted", "end", b"end", "keep_alive", b"keep_alive", "kind", b"kind", "match_id", b"match_id", "refused", b"refused", "request_id", b"request_id", "seat", b"seat", "update", b"update"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["update", "accepted", "refused", "keep_alive", "end"]  # noqa: Y015
+    _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
+
+Global___PlayResponse: _TypeAlias = PlayResponse  # noqa: Y015
+
+@_typing.final
 class ListMatchEventsRequest(_message.Message):
     """Request message for `RailroadDice2Service.ListMatchEvents`."""
 

@@ -70,6 +70,11 @@ class RailroadDice2ServiceStub:
                 request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchRequest.SerializeToString,
                 response_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchResponse.FromString,
                 _registered_method=True)
+        self.Play = channel.stream_stream(
+                '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/Play',
+                request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayRequest.SerializeToString,
+                response_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayResponse.FromString,
+                _registered_method=True)
         self.ListMatchEvents = channel.unary_unary(
                 '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/ListMatchEvents',
                 request_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.ListMatchEventsRequest.SerializeToString,
@@ -191,6 +196,24 @@ class RailroadDice2ServiceServicer:
         While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
         is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
         too long, the stream fails with `RESOURCE_EXHAUSTED`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Play(self, request_iterator, context):
+        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
+        the call it stands for, and is answered or refused by itself:
+
+        * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
+        end. `unfollow` ends that without a word.
+        * `submit` as `SubmitCommand`: `accepted` or `refused`, under its `request_id`. Those of one match are taken in the
+        order in which they were sent, those of several beside each other. What a stream had not answered when it broke is
+        sent again on the next, under the same `request_id`.
+
+        Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
+        after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
+        that is followed counts as a stream of the player, every request as a call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -332,6 +355,11 @@ def add_RailroadDice2ServiceServicer_to_server(servicer, server):
                     servicer.WatchMatch,
                     request_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchRequest.FromString,
                     response_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchResponse.SerializeToString,
+            ),
+            'Play': grpc.stream_stream_rpc_method_handler(
+                    servicer.Play,
+                    request_deserializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayRequest.FromString,
+                    response_serializer=promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayResponse.SerializeToString,
             ),
             'ListMatchEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListMatchEvents,
@@ -579,6 +607,33 @@ class RailroadDice2Service:
             '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/WatchMatch',
             promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchRequest.SerializeToString,
             promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.WatchMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Play(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/promontory.api.railroad_dice_2.v1.RailroadDice2Service/Play',
+            promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayRequest.SerializeToString,
+            promontory_dot_api_dot_railroad__dice__2_dot_v1_dot_railroad__dice__2__service__pb2.PlayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -69,6 +69,20 @@ class RailroadDice2ServiceStub:
     is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
+    Play: _grpc.StreamStreamMultiCallable[_railroad_dice_2_service_pb2.PlayRequest, _railroad_dice_2_service_pb2.PlayResponse]
+    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
+    the call it stands for, and is answered or refused by itself:
+
+    * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
+      end. `unfollow` ends that without a word.
+    * `submit` as `SubmitCommand`: `accepted` or `refused`, under its `request_id`. Those of one match are taken in the
+      order in which they were sent, those of several beside each other. What a stream had not answered when it broke is
+      sent again on the next, under the same `request_id`.
+
+    Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
+    after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
+    that is followed counts as a stream of the player, every request as a call.
+    """
     ListMatchEvents: _grpc.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ListMatchEventsRequest, _railroad_dice_2_service_pb2.ListMatchEventsResponse]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
     as any seat saw them.
@@ -164,6 +178,20 @@ class RailroadDice2ServiceAsyncStub(RailroadDice2ServiceStub):
     While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
     is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
+    """
+    Play: _aio.StreamStreamMultiCallable[_railroad_dice_2_service_pb2.PlayRequest, _railroad_dice_2_service_pb2.PlayResponse]  # type: ignore[assignment]
+    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
+    the call it stands for, and is answered or refused by itself:
+
+    * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
+      end. `unfollow` ends that without a word.
+    * `submit` as `SubmitCommand`: `accepted` or `refused`, under its `request_id`. Those of one match are taken in the
+      order in which they were sent, those of several beside each other. What a stream had not answered when it broke is
+      sent again on the next, under the same `request_id`.
+
+    Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
+    after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
+    that is followed counts as a stream of the player, every request as a call.
     """
     ListMatchEvents: _aio.UnaryUnaryMultiCallable[_railroad_dice_2_service_pb2.ListMatchEventsRequest, _railroad_dice_2_service_pb2.ListMatchEventsResponse]  # type: ignore[assignment]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
@@ -299,6 +327,26 @@ class RailroadDice2ServiceServicer(metaclass=_abc_1.ABCMeta):
         While the match is open, spectators see it as it was `spectator_delay` commits ago, here and everywhere. A reader who
         is more than 64 commits behind gets a snapshot in their place; after 3 of these, or when the reader takes nothing for
         too long, the stream fails with `RESOURCE_EXHAUSTED`.
+        """
+
+    @_abc_1.abstractmethod
+    def Play(
+        self,
+        request_iterator: _MaybeAsyncIterator[_railroad_dice_2_service_pb2.PlayRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_railroad_dice_2_service_pb2.PlayResponse], _abc.AsyncIterator[_railroad_dice_2_service_pb2.PlayResponse]]:
+        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
+        the call it stands for, and is answered or refused by itself:
+
+        * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
+          end. `unfollow` ends that without a word.
+        * `submit` as `SubmitCommand`: `accepted` or `refused`, under its `request_id`. Those of one match are taken in the
+          order in which they were sent, those of several beside each other. What a stream had not answered when it broke is
+          sent again on the next, under the same `request_id`.
+
+        Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
+        after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
+        that is followed counts as a stream of the player, every request as a call.
         """
 
     @_abc_1.abstractmethod

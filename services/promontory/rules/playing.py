@@ -1,0 +1,248 @@
+"""Playing over one stream: the matches that are followed on it and the commands that come over it, brought together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from promontory.api.match.v1 import stream_pb2
+from promontory.codec.times import duration, timestamp
+from promontory.games.kernel import Seat
+from promontory.rules.recorder import Answer
+from promontory.rules.watch import EndReason, Hub
+from promontory.runtime import clock
+from promontory.runtime.errors import Kind, Refusal, malformed
+from promontory.runtime.rpc import Requests
+
+OUTBOX = 32
+"""How many messages wait for a reader who is slow, before what makes them waits too."""
+SUBMISSIONS = 16
+"""How many submissions of one stream are under way, before the next is read."""
+
+Followed = tuple[str, Seat | None]
+"""A match, and the seat it is followed from."""
+
+
+class Table(Protocol):
+    """What is played at: the service of the game, whose messages go in and out as they are."""
+
+    def watched(self, request: Any) -> AsyncGenerator[Any, None]:
+        """Yield the messages of `WatchMatch`."""
+
+    async def submitted(self, request: Any) -> Answer:
+        """Do what `SubmitCommand` does."""
+
+    def accepted(self, answer: Answer, seat: Seat, *, briefly: bool) -> Any:
+        """Return the response of `SubmitCommand`; if `briefly`, with the version only."""
+
+    def end(self, reason: EndReason) -> stream_pb2.StreamEnd:
+        """Return the last message of a stream."""
+
+
+class Player:
+    """One stream: reads `requests`, and yields the responses, which are messages of the game's package `pb`."""
+
+    def __init__(self, table: Table, requests: Requests, hub: Hub, pb: Any) -> None:
+        self._table, self._requests, self._hub, self._pb = table, requests, hub, pb
+        self._outbox: asyncio.Queue[Any] = asyncio.Queue(OUTBOX)
+        self._followers: dict[Followed, _Follower] = {}
+        self._submitting: set[asyncio.Task[None]] = set()
+        self._last_of: dict[str, asyncio.Task[None]] = {}
+        """The last submission of each match, after which the next is taken."""
+        self._places = asyncio.Semaphore(SUBMISSIONS)
+
+    async def responses(self) -> AsyncGenerator[Any, None]:
+        """Yield what there is to tell, up to the end of the stream. Raises the `Refusal` that ends it."""
+        work = asyncio.create_task(self._work())
+        try:
+            yield self._keep_alive()
+            while (message := await self._next()) is not None:
+                yield message
+            await work
+        finally:
+            tasks = [work, *self._submitting, *(each.task for each in self._followers.values())]
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _next(self) -> Any:
+        """Return what is to be told next, or that there is nothing to tell; None at the end."""
+        if not self._outbox.empty():
+            return self._outbox.get_nowait()
+        try:
+            async with asyncio.timeout(self._hub.heartbeat_seconds):
+                return await self._outbox.get()
+        except TimeoutError:
+            return self._keep_alive()
+
+    async def _work(self) -> None:
+        """Read the requests and do what they ask for until the stream is to end, and put what comes of it out."""
+        try:
+            reason = await self._read_until_end()
+            if self._submitting:
+                await asyncio.wait(self._submitting)
+            if reason is EndReason.MAX_AGE:
+                for follower in self._followers.values():
+                    follower.task.cancel()
+            if self._followers:
+                await asyncio.wait([each.task for each in self._followers.values()])
+            if reason is not None:
+                await self._outbox.put(self._pb.PlayResponse(end=self._table.end(reason)))
+        except Exception:
+            await self._outbox.put(None)
+            raise
+        await self._outbox.put(None)
+
+    async def _read_until_end(self) -> EndReason | None:
+        """Read requests until there are no more, or the stream has to end, and return why if it has to."""
+        reading = asyncio.create_task(self._read())
+        ending = asyncio.create_task(self._hub.drained())
+        try:
+            await asyncio.wait(
+                [reading, ending], timeout=self._hub.max_stream_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            if reading.done():
+                reading.result()
+                return None
+            return EndReason.SERVER_DRAINING if ending.done() else EndReason.MAX_AGE
+        finally:
+            for task in (reading, ending):
+                task.cancel()
+            await asyncio.wait([reading, ending])
+
+    async def _read(self) -> None:
+        async for request in self._requests:
+            match request.WhichOneof("kind"):
+                case "follow":
+                    await self._or_refuse(self._follow(request.follow), request.follow)
+                case "unfollow":
+                    await self._or_refuse(self._unfollow(request.unfollow), request.unfollow)
+                case "submit":
+                    await self._places.acquire()
+                    self._submit(request.submit)
+                case _:
+                    raise malformed("kind", "is one of follow, unfollow and submit")
+
+    async def _or_refuse(self, doing: Coroutine[Any, Any, None], about: Any) -> None:
+        """Do what a request asks for; tell the refusal if there is one."""
+        try:
+            await doing
+        except Exception as error:  # noqa: BLE001 - as at the edge: every error is answered
+            refused = stream_pb2.Refusal.FromString(self._requests.refuse(error).SerializeToString())
+            await self._outbox.put(self._response(about, refused=refused))
+
+    # What is followed
+
+    async def _follow(self, request: Any) -> None:
+        self._requests.spend(commands=False)
+        key = _followed(request)
+        if key in self._followers:
+            text = "the match is followed from there on this stream already"
+            raise Refusal(Kind.EXISTS, "ALREADY_FOLLOWED", text, metadata={"matchId": request.match_id})
+        follower = _Follower(lambda told: self._tell(request, told))
+        follower.task = asyncio.create_task(self._or_refuse(self._followed_by(follower, request), request))
+        self._followers[key] = follower
+        follower.task.add_done_callback(lambda _: self._forget(key, follower))
+
+    async def _followed_by(self, follower: _Follower, request: Any) -> None:
+        with self._requests.streaming():
+            async with aclosing(self._table.watched(request)) as updates:
+                await follower.follow(updates)
+
+    async def _tell(self, request: Any, update: Any) -> None:
+        await self._outbox.put(self._response(request, update=update))
+
+    async def _unfollow(self, request: Any) -> None:
+        self._requests.spend(commands=False)
+        if follower := self._followers.pop(_followed(request), None):
+            follower.task.cancel()
+
+    def _forget(self, key: Followed, follower: _Follower) -> None:
+        follower.leave()
+        if self._followers.get(key) is follower:
+            del self._followers[key]
+
+    # What is submitted
+
+    def _submit(self, request: Any) -> None:
+        """Submit commands after those of the same match that came before."""
+        before = self._last_of.get(request.match_id)
+        task = asyncio.create_task(self._or_refuse(self._submitted(request, before), request))
+        self._last_of[request.match_id] = task
+        self._submitting.add(task)
+        task.add_done_callback(lambda _: self._has_submitted(request.match_id, task))
+
+    def _has_submitted(self, match_id: str, task: asyncio.Task[None]) -> None:
+        self._places.release()
+        self._submitting.discard(task)
+        if self._last_of.get(match_id) is task:
+            del self._last_of[match_id]
+
+    async def _submitted(self, request: Any, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        self._requests.spend(commands=True)
+        follower = self._followers.get((request.match_id, request.seat))
+        async with self._requests.turn():
+            answer = await self._table.submitted(request)
+        is_told = follower is not None and await follower.tells(answer.step.version)
+        accepted = self._table.accepted(answer, request.seat, briefly=is_told)
+        await self._outbox.put(self._response(request, accepted=accepted))
+
+    def _response(self, about: Any, **kind: Any) -> Any:
+        is_submission = "request_id" in about.DESCRIPTOR.fields_by_name
+        seat = about.seat if is_submission or about.HasField("seat") else None
+        request_id = about.request_id if is_submission else ""
+        return self._pb.PlayResponse(match_id=about.match_id, seat=seat, request_id=request_id, **kind)
+
+    def _keep_alive(self) -> Any:
+        interval = duration(round(1000 * self._hub.heartbeat_seconds))
+        alive = stream_pb2.KeepAlive(server_time=timestamp(clock.now_ms()), heartbeat_interval=interval)
+        return self._pb.PlayResponse(keep_alive=alive)
+
+
+class _Follower:
+    """Follows a match, and knows how far its reader was told of it."""
+
+    task: asyncio.Task[None]
+
+    def __init__(self, tell: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
+        self._tell = tell
+        self._version = 0
+        self._has_left = False
+        self._moved = asyncio.Event()
+
+    async def follow(self, updates: AsyncIterator[Any]) -> None:
+        """Tell all that there is to tell."""
+        async for update in updates:
+            await self._tell(update)
+            self._version = max(self._version, version_of(update))
+            self._move()
+
+    async def tells(self, version: int) -> bool:
+        """Return whether `version` is told, once it was or nothing is told any more."""
+        while self._version < version and not self._has_left:
+            await self._moved.wait()
+        return self._version >= version
+
+    def leave(self) -> None:
+        """Note that nothing is told any more."""
+        self._has_left = True
+        self._move()
+
+    def _move(self) -> None:
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+
+
+def version_of(update: Any) -> int:
+    """Return the version of the match that a message of `WatchMatch` brings its reader to."""
+    kind = update.WhichOneof("kind")
+    version: int = update.snapshot.match.version if kind == "snapshot" else getattr(update, kind).version
+    return version
+
+
+def _followed(request: Any) -> Followed:
+    return request.match_id, request.seat if request.HasField("seat") else None
