@@ -254,7 +254,8 @@ def shown(found: Report) -> Iterator[Shown]:
         if ratio != Ratio():
             cells = ("" if value is None else f"{value:.2f}" for value in (ratio.unary, ratio.stream))
             ratios.add_row(name.replace("_", " "), *cells)
-    yield ratios
+    if ratios.row_count:
+        yield ratios
 
 
 async def profile(kind: str) -> tuple[pstats.Stats, int]:

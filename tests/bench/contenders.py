@@ -24,8 +24,10 @@ from promontory.runtime.settings import inherited
 from tests.bench.tables import (
     GAME,
     LINES,
+    Creating,
     FloorLoad,
     FloorStream,
+    Lines,
     Playable,
     StreamedFloorTable,
     Table,
@@ -158,10 +160,11 @@ class Platform(Durable):
         relay = self._child("relay", ["relay"], {"PROMONTORY_RULES_TARGETS": f"{GAME}={address}"})
         relay.ready()
         self.pids = {"rules": rules.pid, "relay": relay.pid, "store": self._store.pid}
-        self._tables = Tables({kind: self._maker(kind, address) for kind in LINES})
-
-    def _maker(self, kind: str, address: str) -> Callable[[int], Playable]:
-        return lambda number: Table(kind, address, self._keys, number=number)
+        creating = Creating(address, self._keys)
+        lines = {kind: make(address, self._keys) for kind, make in LINES.items()}
+        for each in lines.values():
+            self._stack.callback(each.close)
+        self._tables = Tables({kind: _tables(each, creating) for kind, each in lines.items()})
 
     def _child(self, name: str, arguments: Sequence[str], environ: Mapping[str, str]) -> ChildProcess:
         usual = {
@@ -188,6 +191,10 @@ class Platform(Durable):
             entries = [(name.partition(b"-")[0], b"".join(fields.values())) for name, fields in client.xrange(key)]
         grouped = groupby(entries, key=lambda entry: entry[0])
         return [[content for _, content in commit] for _, commit in grouped][1:]
+
+
+def _tables(lines: Lines, creating: Creating) -> Callable[[int], Playable]:
+    return lambda number: Table(lines, creating, number=number)
 
 
 class FloorProcess(Durable):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any, Protocol
 
 import grpc
@@ -25,12 +26,14 @@ from promontory.client.stubs import Stub
 from promontory.codec import registry as codecs
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
+from promontory.runtime.identity import PLAYER_SCOPES, Scope
 from tests.bench import floor
 from tests.support.serving import Keys, Metadata
 
 GAME = "transcontinental"
 PLAYERS = (0, 1)
 LATE_SECONDS = 20
+TOKEN_LIFE = timedelta(hours=3)
 SERVICE = codecs.codec(GAME).service
 pb: Any = codecs.codec(GAME).messages
 _AS_BYTES: Any = (None, None)
@@ -40,6 +43,15 @@ _ALONE = [("grpc.use_local_subchannel_pool", 1)]
 def connection(address: str) -> grpc.aio.Channel:
     """Return a connection that is shared with no other channel."""
     return grpc.aio.insecure_channel(address, options=_ALONE)
+
+
+def identity(keys: Keys, player: str) -> Metadata:
+    """Return the metadata of a player's calls, good for longer than anything is measured."""
+    return _bearer(keys.players.mint(player, PLAYER_SCOPES, life=TOKEN_LIFE))
+
+
+def _bearer(token: str) -> Metadata:
+    return (("authorization", f"Bearer {token}"),)
 
 
 class Playable(Protocol):
@@ -52,44 +64,173 @@ class Playable(Protocol):
         """Play the next move, and return the seconds from its submission until everybody was told."""
 
 
+News = tuple[int, Any, Sequence[int]]
+"""The version of a match, a seat's view of it, and the seats to act."""
+
+
 class Line(Protocol):
     """How two players are connected with their match."""
 
     async def submit(self, seat: int, command: Any, request_id: str) -> None:
         """Submit a command of a seat's, and return when it was accepted; raise if it was not."""
 
-    def follow(self, seat: int) -> AsyncIterator[tuple[int, Any, Sequence[int]]]:
-        """Yield the version, the seat's view and the seats to act, of the match as it is and then of each commit."""
+    def follow(self, seat: int) -> AsyncIterator[News]:
+        """Yield the match as it is, and then each commit."""
 
 
-class UnaryLine:
-    """Commands as calls of their own, and a stream of `WatchMatch` for each seat."""
+class Lines(Protocol):
+    """A way to play on one server, for all matches that are played in that way."""
 
+    def players(self, number: int) -> Sequence[str]:
+        """Return the players of the match `number`, in the order of the seats."""
+
+    def line(self, number: int, match_id: str) -> Line:
+        """Connect the players of the match `number`, which is now called `match_id`."""
+
+    def close(self) -> None:
+        """Send and read no more."""
+
+
+class UnaryLines:
+    """Commands as calls of their own and a stream of `WatchMatch` for each seat; each table has two players."""
+
+    def __init__(self, address: str, keys: Keys) -> None:
+        self._address, self._keys = address, keys
+        self._channels: dict[int, grpc.aio.Channel] = {}
+
+    def players(self, number: int) -> Sequence[str]:
+        """Return the players; see `Lines.players`."""
+        return [f"player-{number}-{seat}" for seat in PLAYERS]
+
+    def line(self, number: int, match_id: str) -> Line:
+        """Connect the players; see `Lines.line`."""
+        channel = self._channels.setdefault(number, connection(self._address))
+        return _UnaryLine(channel, match_id, [identity(self._keys, player) for player in self.players(number)])
+
+    def close(self) -> None:
+        """Do nothing: streams end with who reads them."""
+
+
+class _UnaryLine:
     def __init__(self, channel: grpc.aio.Channel, match_id: str, identities: Sequence[Metadata]) -> None:
         self._match_id, self._identities = match_id, identities
         self._submit: Any = channel.unary_unary(f"/{SERVICE.full_name}/SubmitCommand", *_AS_BYTES)
         self._watch: Any = channel.unary_stream(f"/{SERVICE.full_name}/WatchMatch", *_AS_BYTES)
 
     async def submit(self, seat: int, command: Any, request_id: str) -> None:
-        """Submit a command; see `Line.submit`."""
         request = pb.SubmitCommandRequest(match_id=self._match_id, seat=seat, commands=[command], request_id=request_id)
         await self._submit(request.SerializeToString(), metadata=self._identities[seat])
 
-    async def follow(self, seat: int) -> AsyncIterator[tuple[int, Any, Sequence[int]]]:
-        """Follow the match; see `Line.follow`."""
+    async def follow(self, seat: int) -> AsyncIterator[News]:
         request = pb.WatchMatchRequest(match_id=self._match_id, seat=seat)
         async for raw in self._watch(request.SerializeToString(), metadata=self._identities[seat]):
-            message = pb.WatchMatchResponse.FromString(raw)
-            if message.HasField("commit"):
-                commit = message.commit
-                yield commit.version, commit.view, commit.match.seats_to_act
-            elif message.HasField("snapshot"):
-                match = message.snapshot.match
-                yield match.version, message.snapshot.view, match.seats_to_act
+            for news in _news(pb.WatchMatchResponse.FromString(raw)):
+                yield news
 
 
-LINES = {"unary": UnaryLine}
+class StreamLines:
+    """Everything over streams of `Play`: one player has the first seat of all matches, another one the second."""
+
+    def __init__(self, address: str, keys: Keys) -> None:
+        self._streams = [_PlayStream(address, identity(keys, player)) for player in self.players(0)]
+
+    def players(self, number: int) -> Sequence[str]:
+        """Return the players; see `Lines.players`."""
+        return [f"player-of-all-{seat}" for seat in PLAYERS]
+
+    def line(self, number: int, match_id: str) -> Line:
+        """Connect the players; see `Lines.line`."""
+        return _StreamLine(self._streams, match_id)
+
+    def close(self) -> None:
+        """Send and read no more."""
+        for stream in self._streams:
+            stream.close()
+
+
+class _PlayStream:
+    """One stream of `Play`: what is sent, and what of it is for whom."""
+
+    def __init__(self, address: str, identity: Metadata) -> None:
+        self._channel, self._identity = connection(address), identity
+        self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
+        self._accepted: dict[tuple[str, str], asyncio.Future[None]] = {}
+        self._updates: dict[str, asyncio.Queue[Any]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def follow(self, request: Any) -> asyncio.Queue[Any]:
+        """Follow a match, and return where its updates come in."""
+        updates = self._updates[request.match_id] = asyncio.Queue[Any]()
+        self._send(pb.PlayRequest(follow=request))
+        return updates
+
+    def submit(self, request: Any) -> asyncio.Future[None]:
+        """Submit commands, and return what is done when they are accepted."""
+        accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._accepted[request.match_id, request.request_id] = accepted
+        self._send(pb.PlayRequest(submit=request))
+        return accepted
+
+    def close(self) -> None:
+        """Send and read no more."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _send(self, request: Any) -> None:
+        if not self._tasks:
+            play: Any = self._channel.stream_stream(f"/{SERVICE.full_name}/Play", *_AS_BYTES)
+            call = play(metadata=self._identity)
+            self._tasks = [asyncio.create_task(self._write(call)), asyncio.create_task(self._read(call))]
+        self._unsent.put_nowait(request.SerializeToString())
+
+    async def _write(self, call: Any) -> None:
+        while True:
+            await call.write(await self._unsent.get())
+
+    async def _read(self, call: Any) -> None:
+        async for raw in call:
+            response = pb.PlayResponse.FromString(raw)
+            match response.WhichOneof("kind"):
+                case "update":
+                    self._updates[response.match_id].put_nowait(response.update)
+                case "accepted":
+                    self._accepted.pop((response.match_id, response.request_id)).set_result(None)
+                case "refused":
+                    refused = RuntimeError(f"{response.match_id}: {response.refused.message}")
+                    self._accepted.pop((response.match_id, response.request_id)).set_exception(refused)
+
+
+class _StreamLine:
+    def __init__(self, streams: Sequence[_PlayStream], match_id: str) -> None:
+        self._streams, self._match_id = streams, match_id
+
+    async def submit(self, seat: int, command: Any, request_id: str) -> None:
+        request = pb.SubmitCommandRequest(match_id=self._match_id, seat=seat, commands=[command], request_id=request_id)
+        await self._streams[seat].submit(request)
+
+    async def follow(self, seat: int) -> AsyncIterator[News]:
+        updates = self._streams[seat].follow(pb.WatchMatchRequest(match_id=self._match_id, seat=seat))
+        while True:
+            update = await updates.get()
+            for news in _news(update):
+                yield news
+            if update.HasField("end"):
+                return
+
+
+def _news(update: Any) -> Iterator[News]:
+    if update.HasField("commit"):
+        commit = update.commit
+        yield commit.version, commit.view, commit.match.seats_to_act
+    elif update.HasField("snapshot"):
+        match = update.snapshot.match
+        yield match.version, update.snapshot.view, match.seats_to_act
+
+
+LINES: dict[str, Callable[[str, Keys], Lines]] = {"unary": UnaryLines}
 """The ways to play a match of Promontory's, by kind."""
+if "Play" in SERVICE.methods_by_name:
+    LINES["stream"] = StreamLines
 
 
 class Told:
@@ -123,39 +264,45 @@ class Told:
             return await self._done
 
 
+class Creating:
+    """Creates matches."""
+
+    def __init__(self, address: str, keys: Keys) -> None:
+        self._stub: Any = Stub(connection(address), SERVICE)
+        token = keys.services.mint("service:bench", frozenset({Scope.CREATE_MATCH}), life=TOKEN_LIFE)
+        self._identity, self._created = _bearer(token), 0
+
+    async def create(self, players: Sequence[str]) -> str:
+        """Return the id of a new match of these players."""
+        self._created += 1
+        setup = setup_message(Setup(tuple(SeatSetup(player) for player in players)))
+        request = pb.CreateMatchRequest(request_id=f"match-{self._created}", setup=setup)
+        answer = await self._stub.CreateMatch(request, metadata=self._identity)
+        match_id: str = answer.match.match_id
+        return match_id
+
+
 class Table:
     """A match of two players on Promontory, and the next one when it is over."""
 
-    def __init__(self, kind: str, address: str, keys: Keys, *, number: int) -> None:
-        self._line_kind, self._keys = LINES[kind], keys
-        self._channel = connection(address)
-        self._players = [f"player-{kind}-{number}-{seat}" for seat in PLAYERS]
-        self._identities = [keys.as_player(player) for player in self._players]
-        self._name, self._matches, self._moves = f"{kind}-{number}", 0, 0
+    def __init__(self, lines: Lines, creating: Creating, *, number: int) -> None:
+        self._lines, self._creating, self._number = lines, creating, number
+        self._moves = 0
         self._following: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
         """Create a match and follow it from both seats."""
-        self._matches += 1
         self._views: dict[int, Any] = {}
         self._version = 1
         self._to_act: Sequence[int] = (0,)
         self._told = Told(len(PLAYERS))
         self._told.expect(self._version)
-        line = self._line_kind(self._channel, await self._create(), self._identities)
-        self._line: Line = line
+        match_id = await self._creating.create(self._lines.players(self._number))
+        self._line = self._lines.line(self._number, match_id)
         self._following = [asyncio.create_task(self._follow(seat)) for seat in PLAYERS]
         for task in self._following:
             task.add_done_callback(self._told.fail)
         await self._told.everybody()
-
-    async def _create(self) -> str:
-        setup = setup_message(Setup(tuple(SeatSetup(player) for player in self._players)))
-        request = pb.CreateMatchRequest(request_id=f"{self._name}-{self._matches}", setup=setup)
-        stub: Any = Stub(self._channel, SERVICE)
-        answer = await stub.CreateMatch(request, metadata=self._keys.as_service("match:create"))
-        match_id: str = answer.match.match_id
-        return match_id
 
     async def _follow(self, seat: int) -> None:
         async for version, view, to_act in self._line.follow(seat):
