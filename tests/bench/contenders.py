@@ -148,7 +148,7 @@ class Platform(Durable):
         if profile is not None:
             path.append(str(PROFILING))
         if checkout is not None:
-            self.name = "against"
+            self.name, self.kinds = "against", _kinds(checkout)
         path.append(inherited().get("PYTHONPATH", ""))
         self._own = {"PYTHONPATH": os.pathsep.join(filter(None, path)), "BENCH_PROFILE": str(profile or "")}
 
@@ -191,6 +191,12 @@ class Platform(Durable):
             entries = [(name.partition(b"-")[0], b"".join(fields.values())) for name, fields in client.xrange(key)]
         grouped = groupby(entries, key=lambda entry: entry[0])
         return [[content for _, content in commit] for _, commit in grouped][1:]
+
+
+def _kinds(checkout: Path) -> Sequence[str]:
+    """Return the ways to play that the service has in another checkout."""
+    service = checkout / "protos" / "promontory" / "api" / GAME / "v1" / f"{GAME}_service.proto"
+    return tuple(kind for kind in LINES if kind != "stream" or "rpc Play(" in service.read_text())
 
 
 def _tables(lines: Lines, creating: Creating) -> Callable[[int], Playable]:
