@@ -56,9 +56,13 @@ def ticked(
     return tuple(
         clock
         if clock.since_ms is not None and seat in owing and not is_new_period
-        else replace(_stopped(control, clock, now_ms), since_ms=now_ms if seat in owing else None)
+        else _turned(_stopped(control, clock, now_ms), now_ms if seat in owing else None)
         for seat, clock in enumerate(clocks)
     )
+
+
+def _turned(clock: Clock, since_ms: int | None) -> Clock:
+    return clock if clock.since_ms == since_ms else replace(clock, since_ms=since_ms)
 
 
 def _stopped(control: TimeControl | None, clock: Clock, now_ms: int) -> Clock:

@@ -130,6 +130,8 @@ def _with_agreement(offers: tuple[EndingOffer, ...], seat: Seat, ending: Ending)
 
 def after_move(conduct: Conduct, seat: Seat) -> Conduct:
     """Return `conduct` after the player of `seat` moved: offers that the player has not agreed to lapse."""
+    if seat in conduct.movers and not conduct.offers and not conduct.clocks[seat].timeout_version:
+        return conduct
     clock = replace(conduct.clocks[seat], timeout_version=0)
     return replace(
         conduct,

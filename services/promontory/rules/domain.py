@@ -139,7 +139,7 @@ class Match(msgspec.Struct, frozen=True):
 
     def house_policy(self, seat: Seat) -> str:
         """Return the policy by which the house plays `seat` at present, or an empty text while its player does."""
-        return self.setup.seats[seat].bot_policy or self.conduct.stand_in(seat)
+        return _house_policy(self.setup, self.conduct, seat)
 
     @property
     def stayers(self) -> tuple[Seat, ...]:
@@ -285,14 +285,20 @@ def conduct_after(
     state = decision.happened[-1].state if decision.happened else match.state
     if actor is not None and decision.happened and not _leaves(decision, actor) and not match.house_policy(actor):
         conduct = after_move(conduct, actor)
-    result = _result(replace(match, state=state, conduct=conduct), game)
+    is_undecided = not (conduct.aborted or conduct.cancelled or conduct.offers) and game.outcome(state) is None
+    result = None if is_undecided else _result(replace(match, state=state, conduct=conduct), game)
     to_act = () if result else game.to_act(state)
     is_new_period = match.version == 0 or game.period(state) != game.period(match.state)
-    stand_ins = () if is_new_period else tuple(each for each in conduct.stand_ins if each[0] in to_act)
-    after = replace(match, conduct=replace(conduct, stand_ins=stand_ins))
-    owing = [seat for seat in to_act if not after.house_policy(seat)]
-    clocks = ticked(control, after.conduct.clocks, owing, is_new_period=is_new_period, now_ms=now_ms)
-    return replace(after.conduct, clocks=clocks), result
+    if conduct.stand_ins:
+        staying = () if is_new_period else tuple(each for each in conduct.stand_ins if each[0] in to_act)
+        conduct = replace(conduct, stand_ins=staying)
+    owing = [seat for seat in to_act if not _house_policy(match.setup, conduct, seat)]
+    clocks = ticked(control, conduct.clocks, owing, is_new_period=is_new_period, now_ms=now_ms)
+    return replace(conduct, clocks=clocks), result
+
+
+def _house_policy(setup: Setup, conduct: Conduct, seat: Seat) -> str:
+    return setup.seats[seat].bot_policy or conduct.stand_in(seat)
 
 
 def _leaves(decision: Decision, seat: Seat) -> bool:

@@ -152,15 +152,17 @@ class Ledger:
             state_hash=records.state_hash(after.state) if is_hashed else "",
         )
 
-    def _after(self, match: Match, decision: Decision, *, actor: Seat | None, now_ms: int) -> Match:
-        """Return `match` after one more commit, at a position whose head is not known yet."""
+    def _after(
+        self, match: Match, decision: Decision, *, actor: Seat | None, now_ms: int, position: Position | None = None
+    ) -> Match:
+        """Return `match` after one more commit, at `position`, or at one whose head is not known yet."""
         game, version, happened = self.game_of(match), match.version + 1, decision.happened
         state = happened[-1].state if happened else match.state
         conduct, result = conduct_after(match, game, decision, actor=actor, now_ms=now_ms)
         to_act = game.to_act(state) if result is None else ()
         return replace(
             match,
-            position=Position(version),
+            position=position or Position(version),
             awaiting=awaiting_after(match.awaiting, to_act, version=version, actor=actor if happened else None),
             state=state,
             conduct=conduct,
@@ -186,8 +188,8 @@ class Ledger:
             match, stored = self._opened(match_id, commit, meta), stored[1:]
         closing = stored[-1] if stored and stored[-1].type == records.MATCH_CLOSED else None
         decision = self._decision(match, stored[:-1] if closing else stored)
-        after = self._after(match, decision, actor=meta.actor, now_ms=meta.recorded_at_ms)
-        after = replace(after, position=commit.position)
+        position, now_ms = commit.position, meta.recorded_at_ms
+        after = self._after(match, decision, actor=meta.actor, now_ms=now_ms, position=position)
         after = self._closed(after, closing)
         if meta.state_hash and meta.state_hash != records.state_hash(after.state):
             raise Undecodable("meta", "the state's hash is another one")

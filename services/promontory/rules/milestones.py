@@ -15,13 +15,14 @@ KEPT = 500
 class Milestones:
     """Reads any version of the matches of one game.
 
-    On the way to a version it keeps a fold every `READ_AT_ONCE` commits, up to `KEPT` of all matches; from there the
-    next reader goes on. They can be deleted at any time.
+    On the way to a version, or when `matches` folds a match from its beginning, it keeps a fold every `READ_AT_ONCE`
+    commits, up to `KEPT` of all matches; from there the next reader goes on. They can be deleted at any time.
     """
 
     def __init__(self, matches: Matches) -> None:
         self._matches = matches
         self._folds = Recent[tuple[str, int], Match](KEPT)
+        matches.mark(self._keep)
 
     async def at(self, match_id: str, version: int) -> Match:
         """Return the match as it was at `version`. Raises `LogCorrupt` if there is no such version."""
@@ -46,8 +47,11 @@ class Milestones:
             target = min(version, known - known % READ_AT_ONCE + READ_AT_ONCE)
             match = await self._matches.at(match_id, target, start=match)
             if target % READ_AT_ONCE == 0:
-                self._folds.keep((match_id, match.version), match)
+                self._keep(match)
         return match
+
+    def _keep(self, match: Match) -> None:
+        self._folds.keep((match.match_id, match.version), match)
 
     def _before(self, match_id: str, version: int) -> Match | None:
         for milestone in range(version - version % READ_AT_ONCE, 0, -READ_AT_ONCE):

@@ -57,6 +57,18 @@ async def test_whoever_comes_after_reads_no_more_than_from_the_last_milestone() 
     assert log.given == before + 3
 
 
+async def test_who_looks_back_right_after_a_match_was_opened_reads_it_no_second_time() -> None:
+    """[GetMatch] A match that no process has in memory is opened at its last version first."""
+    log = CountingLog()
+    _, match = await long_match(log)
+    opened = Bench(log, game="pacific").matches
+    found = Milestones(opened)
+    await opened.fresh(match.match_id)
+    before = log.given
+    assert (await found.at(match.match_id, 2 * READ_AT_ONCE + 3)).version == 2 * READ_AT_ONCE + 3
+    assert log.given == before + 3
+
+
 async def test_pages_go_on_where_the_page_before_ended() -> None:
     """[ListMatchEvents] Listing a whole match reads it about once, not once for each page."""
     log = CountingLog()
