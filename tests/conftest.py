@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
@@ -21,6 +22,13 @@ GROUPS: dict[str, Callable[[Path], AbstractContextManager[Group]]] = {"sentinel"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the suites of adapters be run on servers that stand in for one another (`make ha-test`)."""
     parser.addoption("--servers", choices=["single", *GROUPS], default="single", help="what tests have for a log")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected, which stays to the end, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
