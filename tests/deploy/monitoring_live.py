@@ -14,7 +14,7 @@ from tests.deploy.monitored import RULE_FILES, TEST_FILES, judged, panel_queries
 from tests.deploy.prometheus import MISSING, PROGRAMS, Prometheus, Webhook, alertmanager, prometheus
 from tests.deploy.running import fetch
 from tests.support.players import play_while
-from tests.support.pools import POOLS_FILE, pools
+from tests.support.pools import POOLS_FILE
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"NOT checked: install {', '.join(MISSING)}")
@@ -81,7 +81,7 @@ async def test_every_query_finds_series_and_no_alert_fires_in_calm(platform: Pla
         assert await asyncio.to_thread(found.firing) == set()
 
     with prometheus(tmp_path, targets(platform)) as found:
-        await play_while(look(found), platform, pools=pools(), players=PLAYERS)
+        await play_while(look(found), platform, players=PLAYERS)
 
 
 @pytest.mark.timeout(240)
@@ -101,7 +101,7 @@ async def test_a_worker_s_end_reaches_the_webhook_and_its_return_too(platform: P
         prometheus(tmp_path, targets(platform), tells=address, patience="1s") as found,
     ):
         await eventually(lambda: _sees_all(found, platform), seconds=30)
-        await play_while(stop_and_start(webhook), platform, pools=pools(), players=PLAYERS)
+        await play_while(stop_and_start(webhook), platform, players=PLAYERS)
     assert webhook.seen["ProcessDown", "firing"]["labels"]["instance"] == platform.ready["worker-0"].metrics
     assert webhook.seen["ProcessMissing", "firing"]["labels"]["process"] == "worker"
     assert webhook.seen["ProcessMissing", "firing"]["annotations"]["summary"] == "No worker is running"

@@ -83,7 +83,7 @@ async def test_the_servers_disk_is_full_for_a_while(tmp_path: Path) -> None:
 
 async def _endure(platform: Platform, work: Coroutine[Any, Any, None], *, replicas: int = 1) -> None:
     """Let players play while `work` does its worst, then ask the oracles."""
-    journal = await play_while(work, platform, pools=pools(), players=PLAYERS, replicas=replicas)
+    journal = await play_while(work, platform, players=PLAYERS, replicas=replicas)
     played = clock.monotonic()
     faults = await oracles.faults(platform, journal, pools=pools())
     _print_figures(journal, settling_seconds=clock.monotonic() - played)

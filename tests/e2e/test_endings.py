@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 
 from promontory import AsyncClient, Ending, FailedPrecondition, TableOptions
 from promontory.bots.registry import policy
-from promontory.client.matches import MatchOutcome
+from promontory.client.matches import MatchOutcome, Update
 from promontory.client.places import DATA_DIRECTORY
 from promontory.client.seats import Seat
 from promontory.codec.conduct import EndingOffered, LeaveCause, MatchEvent, SeatLeft
@@ -75,19 +75,21 @@ async def outcome(seat: Seat) -> tuple[CloseReason, list[int]]:
 @pytest.mark.timeout(120)
 async def test_players_end_matches_themselves(players: Players) -> None:
     """[match/v1 CloseReason] Called off, drawn and cancelled by agreement; who is gone is claimed, not who watches."""
+    watched = await seated(players)
+    updates = aiter(watched[0])
+    await anext(updates)  # before the others begin, so that it could be claimed before them
+    watching = asyncio.create_task(_drain(updates))
     aborted, drawn, cancelled, claimed = [await seated(players) for _ in range(4)]
-    watching = asyncio.create_task(_watch(claimed[0]))
     await aborted[1].abort()
     for ending, seats in ((Ending.DRAW, drawn), (Ending.CANCEL, cancelled)):
         await seats[0].offer(ending)
         await seats[1].decline()
         await seats[0].offer(ending)
         await seats[1].offer(ending)
-    await asyncio.sleep(ABANDON_AFTER.total_seconds() + 1)
+    await eventually(lambda: _claimed(claimed[1]), seconds=60)
     with pytest.raises(FailedPrecondition, match="NOTHING_TO_CLAIM"):
-        await claimed[1].claim()
+        await watched[1].claim()
     watching.cancel()
-    await eventually(lambda: _claimed(claimed[1]), seconds=30)
     assert [await outcome(seats[0]) for seats in (aborted, drawn, cancelled, claimed)] == [
         (CloseReason.ABORTED, []),
         (CloseReason.DRAWN, [1, 1]),
@@ -102,8 +104,8 @@ async def _beside(seat: Seat) -> list[MatchEvent]:
     return [event async for commit in seat.events() for event in commit.match_events]
 
 
-async def _watch(seat: Seat) -> None:
-    async for _ in seat:
+async def _drain(updates: AsyncIterator[Update]) -> None:
+    async for _ in updates:
         pass
 
 

@@ -1,10 +1,11 @@
-"""Upgrades, replicas and restarts under load: every match goes on, and players' moves do not fail."""
+"""Kills, upgrades, replicas and restarts under load: nothing is lost, every match goes on, no player's move fails."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.samples import Sample
@@ -14,15 +15,18 @@ from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import scrape
 from tests.e2e.test_bot_command import promontory
 from tests.support import havoc, oracles
-from tests.support.players import play_while
+from tests.support.players import Journal, play_while
 from tests.support.pools import pools
 from tests.support.process_logs import log_faults
 from tests.support.releases import NEXT, next_release
 from tests.support.waiting import eventually
 
 PLAYERS = 8
+THINKING_SECONDS = 0.05
 FIRST = ("scoring", *GAME_NAMES, "matchmaking", "relay", "worker-0")
 SECOND = ("scoring-1", *(f"{game}-1" for game in GAME_NAMES), "matchmaking-1", "relay-1", "worker-1")
+SECONDS_BETWEEN_KILLS = 0.3
+VICTIMS = (*GAME_NAMES, "relay", "worker-0", "scoring", "matchmaking", SERVER, *GAME_NAMES)
 WORK = {
     "scoring": ("promontory_tallies_total", {"outcome": "tallied"}),
     **dict.fromkeys(GAME_NAMES, ("promontory_commands_total", {"outcome": "accepted"})),
@@ -32,10 +36,29 @@ WORK = {
 }
 
 
+async def played_during(work: Coroutine[Any, Any, None], platform: Platform, *, replicas: int = 1) -> Journal:
+    """Let everybody play until `work` is done, without haste: what starts again needs the processors too."""
+    return await play_while(work, platform, players=PLAYERS, replicas=replicas, thinking_seconds=THINKING_SECONDS)
+
+
+@pytest.mark.timeout(240)
+async def test_a_kill_of_each_process_under_load_loses_nothing(platform: Platform) -> None:
+    """[event_log R1] [event_log R3] Players and house bots play on while each is killed -9 and started again."""
+    journal = await played_during(_kill_in_turn(platform), platform)
+    assert await oracles.faults(platform, journal, pools=pools()) == []
+    assert log_faults(platform.directory / "logs") == []
+
+
+async def _kill_in_turn(platform: Platform) -> None:
+    for name in VICTIMS:
+        await asyncio.sleep(SECONDS_BETWEEN_KILLS)
+        await havoc.crash(platform, name)
+
+
 @pytest.mark.timeout(240)
 async def test_a_rolling_restart_under_load_fails_no_move(platform: Platform) -> None:
     """[event_log R2] Every process drains, stops and comes again; streams are taken up where they broke."""
-    journal = await play_while(_restart_all(platform), platform, pools=pools(), players=PLAYERS)
+    journal = await played_during(_restart_all(platform), platform)
     assert journal.failed == []
     assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
@@ -47,7 +70,7 @@ async def test_matches_and_tickets_go_on_when_the_whole_platform_is_started_agai
     platform: Platform, *, is_crash: bool
 ) -> None:
     """[event_log 2.7] All processes and the server end, in order or at once; the directory holds all that counts."""
-    journal = await play_while(_restart_whole(platform, is_crash=is_crash), platform, pools=pools(), players=PLAYERS)
+    journal = await played_during(_restart_whole(platform, is_crash=is_crash), platform)
     assert await oracles.faults(platform, journal, pools=pools()) == []
     assert log_faults(platform.directory / "logs") == []
 
@@ -60,7 +83,7 @@ async def test_two_releases_serve_the_same_matches_and_one_is_upgraded_to_the_ot
     monkeypatch.setenv("PYTHONPATH", str(next_release(tmp_path)))
     await _load_functions(platform)
     await havoc.add(platform, *SECOND)
-    journal = await play_while(_upgrade(platform), platform, pools=pools(), players=PLAYERS, replicas=2)
+    journal = await played_during(_upgrade(platform), platform, replicas=2)
     assert await _releases(platform) == dict.fromkeys(platform.processes, NEXT)
     assert journal.failed == []
     assert await oracles.faults(platform, journal, pools=pools()) == []
@@ -112,7 +135,10 @@ async def _in_flight(platform: Platform) -> bool:
 
 
 async def _have_worked(platform: Platform) -> bool:
-    return all([await _has_worked(platform, name) for name in FIRST + SECOND])
+    for name in FIRST + SECOND:
+        if not await _has_worked(platform, name):
+            return False
+    return True
 
 
 async def _has_worked(platform: Platform, name: str) -> bool:

@@ -76,7 +76,7 @@ async def test_a_primary_goes_under_play(case: str, tmp_path: Path) -> None:
     make, fault = CASES[case]
     with make(tmp_path / "servers") as group, _platform(group, tmp_path) as platform:
         victims: list[int] = []
-        journal = await play_while(_befall(group, fault, victims), platform, pools=pools(), players=PLAYERS)
+        journal = await play_while(_befall(group, fault, victims), platform, players=PLAYERS)
         _print_figures(case, journal)
         faults = await oracles.faults(platform, journal, pools=pools())
         assert [*faults, *_unexplained(log_faults(platform.directory / "logs"))] == []

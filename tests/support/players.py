@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
@@ -17,12 +18,13 @@ from promontory.client.matches import Update
 from promontory.client.seats import Seat, new_request_id
 from promontory.local.platform import Platform
 from promontory.runtime import clock
+from tests.support.pools import pools
 
 PATIENCE_SECONDS = 60.0
 GAME = "transcontinental"
 QUICK = {GAME: "greedy"}
 """The policies that end a match soon, for games that random play does not."""
-MOST_COMMANDS = 50
+MOST_COMMANDS = 30
 """How many commands a player gives who is only there to keep the platform busy, before resigning."""
 
 
@@ -65,9 +67,11 @@ def client_of(platform: Platform, player: str, *, replica: int = 0) -> AsyncClie
     return AsyncClient(found, token=platform.keys.player_token(player), retry_seconds=PATIENCE_SECONDS)
 
 
-async def play_match(client: AsyncClient, pool: str, journal: Journal, *, most: int | None = None) -> MatchSummary:
+async def play_match(
+    client: AsyncClient, pool: str, journal: Journal, *, most: int | None = None, thinking_seconds: float = 0
+) -> MatchSummary:
     """Enter `pool`, play one match to its end, or resign after `most` commands, and return how it ended."""
-    return await play_seat(await client.play(pool), journal, most=most)
+    return await play_seat(await client.play(pool), journal, most=most, thinking_seconds=thinking_seconds)
 
 
 async def play_seat(
@@ -106,17 +110,23 @@ async def _play(seat: Seat, command: Any, seen: Update, journal: Journal) -> boo
 
 
 async def play_while(
-    work: Coroutine[Any, Any, object], platform: Platform, *, pools: Sequence[str], players: int, replicas: int = 1
+    work: Coroutine[Any, Any, object],
+    platform: Platform,
+    *,
+    players: int,
+    replicas: int = 1,
+    thinking_seconds: float = 0,
 ) -> Journal:
     """Let `players` players play match after match until `work` is done; return what they wrote down.
 
-    They play in `pools` in turn, and call `replicas` replicas of the services in turn, so that in each pool there are
-    players of every replica. Raises what `work` raises, at once.
+    They play in `pools()` in turn, take `thinking_seconds` for each command, and call `replicas` replicas of the
+    services in turn, so that in each pool there are players of every replica. Raises what `work` raises, at once.
     """
     journal, busy = Journal(), asyncio.create_task(work)
     clients = [client_of(platform, f"player-{number}", replica=number % replicas) for number in range(players)]
-    waiting = [pools[number // replicas % len(pools)] for number in range(players)]
-    playing = map(partial(_play_until, busy, journal), clients, waiting)
+    waiting = islice(cycle(each for each in pools() for _ in range(replicas)), players)
+    play = partial(play_match, journal=journal, most=MOST_COMMANDS, thinking_seconds=thinking_seconds)
+    playing = map(partial(_play_until, busy, play), clients, waiting)
     tasks = [busy, *map(asyncio.create_task, playing)]
     try:
         await asyncio.gather(*tasks)
@@ -127,6 +137,8 @@ async def play_while(
     return journal
 
 
-async def _play_until(busy: asyncio.Task[object], journal: Journal, client: AsyncClient, pool: str) -> None:
+async def _play_until(
+    busy: asyncio.Task[object], play: Callable[[AsyncClient, str], Awaitable[object]], client: AsyncClient, pool: str
+) -> None:
     while not busy.done():
-        await play_match(client, pool, journal, most=MOST_COMMANDS)
+        await play(client, pool)
