@@ -34,9 +34,8 @@ from rich.table import Table as Shown
 from tests.bench import node_peers
 from tests.bench.contenders import Contender, FloorProcess, Platform
 from tests.bench.measuring import Measured, Meter, Spread, report, rounded, spread, table, turns
-from tests.bench.tables import FloorLoad
+from tests.bench.tables import LINES, FloorLoad
 
-WARMING_SECONDS = 0.4
 PROFILED_SECONDS = 5
 PROFILED_MATCHES = 20
 HOTTEST = 40
@@ -124,7 +123,7 @@ async def contenders(plan: Plan, directory: Path) -> Any:
         add(platform)
         await platform.start()
         await platform.open("unary", 1)
-        await platform.play("unary", 1, WARMING_SECONDS)
+        await platform.play("unary", 1, platform.warming_seconds)
         if plan.against is not None:
             against = Platform(directory / "against", checkout=plan.against)
             add(against)
@@ -160,7 +159,7 @@ async def warm(found: dict[str, Contender], plan: Plan) -> None:
     for each in found.values():
         for kind in each.kinds:
             await each.open(kind, max(plan.matches))
-            await each.play(kind, max(plan.matches), WARMING_SECONDS)
+            await each.play(kind, max(plan.matches), each.warming_seconds)
 
 
 async def window(contender: Contender, variant: Variant, seconds: float) -> Window:
@@ -266,11 +265,11 @@ async def profile(kind: str) -> tuple[pstats.Stats, int]:
         try:
             await platform.start()
             await platform.open(kind, PROFILED_MATCHES)
-            await platform.play(kind, PROFILED_MATCHES, WARMING_SECONDS)
+            await platform.play(kind, PROFILED_MATCHES, platform.warming_seconds)
             os.kill(platform.pids["rules"], signal.SIGUSR2)
             moves = len(await platform.play(kind, PROFILED_MATCHES, PROFILED_SECONDS))
             os.kill(platform.pids["rules"], signal.SIGUSR2)
-            await platform.play(kind, 1, WARMING_SECONDS)
+            await platform.play(kind, 1, platform.warming_seconds)
         finally:
             platform.close()
         return pstats.Stats(str(file)), moves
@@ -303,11 +302,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure boardgame.io and Colyseus too")
     add("--against", type=Path, metavar="CHECKOUT", help="measure another checkout of the project too, in turns")
     add("--only", nargs="+", default=[], metavar="SYSTEM", help="measure only these: promontory, floor, against, ...")
-    add("--profile", action="store_true", help="show what is hottest in the rules process instead")
+    add(
+        "--profile",
+        nargs="?",
+        const="unary",
+        choices=tuple(LINES),
+        help="show what is hottest in the rules process instead: by calls, or over streams (default: %(const)s)",
+    )
     add("--json", action="store_true", help="print nothing but the line of JSON")
     chosen = parser.parse_args(argv)
     if chosen.profile:
-        stats, moves = uvloop.run(profile("unary"))
+        stats, moves = uvloop.run(profile(chosen.profile))
         report({"moves": moves}, [hottest(stats, moves)], only_json=chosen.json)
         return
     plan = Plan(chosen.matches, chosen.seconds, chosen.rounds, chosen.peers, chosen.against, chosen.only)

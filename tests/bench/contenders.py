@@ -48,12 +48,14 @@ TOLD_BYTES = 1500
 class Contender(Protocol):
     """A server that is measured: `pids` are its processes by name, `client` is the process that plays on it.
 
-    `kinds` are the ways to play on it, `fsyncs` the ways it writes to disk.
+    `kinds` are the ways to play on it, `fsyncs` the ways it writes to disk. It is at its usual speed once it was played
+    for `warming_seconds`.
     """
 
     name: str
     kinds: Sequence[str]
     fsyncs: Sequence[str]
+    warming_seconds: float
     pids: Mapping[str, int]
     client: int
 
@@ -104,6 +106,7 @@ class Durable:
     """A contender on an embedded server of its own, played from this process."""
 
     fsyncs: Sequence[str] = FSYNCS
+    warming_seconds = 0.4
     pids: Mapping[str, int]
 
     def __init__(self, directory: Path) -> None:
@@ -228,11 +231,18 @@ class FloorProcess(Durable):
 
 
 def started(command: Sequence[str], *, cwd: Path, log: Path) -> subprocess.Popen[str]:
-    """Return a process that is talked to by lines; what it complains of goes to `log`."""
+    """Return a process that is talked to by lines, and ends with its input; what it complains of goes to `log`."""
     environ = {**inherited(), "NODE_ENV": "production"}
     with log.open("ab") as errors:
         return subprocess.Popen(
-            command, cwd=cwd, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            command,
+            cwd=cwd,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,  # as Promontory's processes are, so that a busy machine treats all alike
         )
 
 

@@ -163,7 +163,7 @@ class Floor:
 
 
 async def main(socket: str, told: int) -> None:
-    """Serve until killed."""
+    """Serve until the input ends."""
     _, store = await asyncio.get_running_loop().create_unix_connection(Connection, socket)
     await store.call("FUNCTION", "LOAD", "REPLACE", LIBRARY)
     server = grpc.aio.server()
@@ -172,7 +172,8 @@ async def main(socket: str, told: int) -> None:
     await server.start()
     sys.stdout.write(f'{{"port": {port}}}\n')
     sys.stdout.flush()
-    await server.wait_for_termination()
+    await asyncio.to_thread(sys.stdin.read)
+    await server.stop(None)
 
 
 if __name__ == "__main__":

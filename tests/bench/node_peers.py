@@ -29,6 +29,7 @@ class Peer:
 
     kinds: Sequence[str] = ("sockets",)
     fsyncs: Sequence[str] = (IN_MEMORY,)
+    warming_seconds = 4.0
     pids: Mapping[str, int]
 
     def __init__(self, name: str, directory: Path) -> None:

@@ -1,4 +1,4 @@
-// A game of boardgame.io's with one kind of move, in memory: prints its port.
+// A game of boardgame.io's with one kind of move, in memory: prints its port, ends with its input.
 const { Server } = require("boardgame.io/server");
 
 const game = {
@@ -15,3 +15,5 @@ const game = {
 Server({ games: [game], origins: ["*"] })
   .run(0)
   .then(({ appServer }) => console.log(JSON.stringify({ port: appServer.address().port })));
+
+process.stdin.on("end", () => process.exit(0)).resume();

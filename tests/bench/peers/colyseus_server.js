@@ -1,4 +1,5 @@
-// A room of Colyseus' in which every move sets a cell of the state and is told to all: prints its port.
+// A room of Colyseus' in which every move sets a cell of the state and is told to all: prints its port, ends
+// with its input.
 const http = require("node:http");
 const { Server, Room } = require("@colyseus/core");
 const { schema, t } = require("@colyseus/schema");
@@ -23,3 +24,5 @@ const server = http.createServer();
 const game = new Server({ greet: false, transport: new WebSocketTransport({ server }) });
 game.define("bench", Bench);
 game.listen(0, "127.0.0.1").then(() => console.log(JSON.stringify({ port: server.address().port })));
+
+process.stdin.on("end", () => process.exit(0)).resume();
