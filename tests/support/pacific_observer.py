@@ -160,7 +160,7 @@ class _Stream:
 
     async def reaches(self, count: int) -> None:
         """Wait until `count` messages have come, the first of which is the snapshot of version 1."""
-        async with asyncio.timeout(10), self._came:
+        async with asyncio.timeout(30), self._came:
             await self._came.wait_for(lambda: len(self._told) >= count)
 
     async def end(self) -> list[bytes]:
