@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench bench-plots bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,12 @@ up: setup ## Start everything on this machine and keep it running until Ctrl-C
 
 test: setup ## Run all tests; JOBS=n sets how many at a time
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+bench: $(BENCH) ## Run all benchmarks in turn, ten minutes at most; keeps what they found in dist/bench.json
+	@$(BIN)/python -m tests.bench.suite $(ARGS)
+
+bench-plots: $(BENCH) ## Draw docs/performance/*.png from dist/bench.json
+	@$(BIN)/python -m tests.bench.plots $(ARGS)
 
 bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows what is hottest
 	@$(BIN)/python -m tests.bench.rules $(ARGS)
