@@ -12,11 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from redis.asyncio import Connection, ConnectionPool, Redis
+from redis.connection import HiredisRespSerializer
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 Command = Sequence[Any]
+
+_SERIALIZER = HiredisRespSerializer()
+"""What an asynchronous connection packs by itself takes five times as long, since it does not use hiredis for that."""
 
 
 class SharedRedis(Redis):
@@ -124,7 +128,7 @@ class _Line:
         ends = self._loop.time() + self._answer_seconds
         answers = [self._loop.create_future() for _ in commands]
         for command in commands:
-            self._unsent.extend(self._connection.pack_command(*command))
+            self._unsent += _SERIALIZER.pack(*command)
         self._waiting.extend((ends, answer) for answer in answers)
         self._has_unsent.set()
         if self._alarm is None:
@@ -172,7 +176,7 @@ class _Line:
             await self._has_unsent.wait()
             self._has_unsent.clear()
             unsent, self._unsent = self._unsent, []
-            await self._connection.send_packed_command(unsent, check_health=False)
+            await self._connection.send_packed_command(b"".join(unsent), check_health=False)
 
     async def _read(self) -> None:
         while self._waiting or not self._is_retired:
