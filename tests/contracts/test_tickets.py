@@ -93,6 +93,16 @@ async def test_a_cancelled_ticket_leaves_the_queue(tickets: Tickets) -> None:
     assert list(await tickets.waiting(POOL)) == []
 
 
+async def test_of_some_tickets_those_that_wait_in_a_pool_are_told(tickets: Tickets) -> None:
+    """One that was cancelled, waits elsewhere, or never was does not."""
+    for each in (ticket("ann"), ticket("bob"), ticket("cem"), ticket("dan", pool="other")):
+        await tickets.create(each, most_open=5)
+    await tickets.cancel("tk-bob")
+    wanted = ("tk-ann", "tk-bob", "tk-dan", "tk-eve")
+    assert list(await tickets.still_waiting(POOL, wanted)) == [ticket("ann")]
+    assert list(await tickets.still_waiting(POOL, ())) == []
+
+
 async def test_cancelling_twice_changes_nothing(tickets: Tickets) -> None:
     await wait_in_line(tickets, "ann")
     assert await tickets.cancel("tk-ann") == await tickets.cancel("tk-ann")

@@ -45,9 +45,9 @@ class Bell:
 
 
 class Changes:
-    """Follows the store's changes; `on_change` is called with the id of each pool that has some."""
+    """Follows the store's changes; `on_change` is called with each change of a pool's tickets."""
 
-    def __init__(self, tickets: Tickets, pools: Iterable[str], *, on_change: Callable[[str], None]) -> None:
+    def __init__(self, tickets: Tickets, pools: Iterable[str], *, on_change: Callable[[Change], None]) -> None:
         self._tickets, self._pools, self._on_change = tickets, tuple(pools), on_change
         self._bells: dict[str, set[Bell]] = {}
         self._closed = False
@@ -64,7 +64,10 @@ class Changes:
     async def _follow(self) -> None:
         cursor = await self._tickets.feed_end()
         for pool in self._pools:
-            self._tell(Change(pool, tuple(self._bells)))
+            self._tell(Change(pool, ()))
+        for bells in self._bells.values():
+            for bell in bells:
+                bell.ring()
         while True:
             cursor, changes = await self._tickets.feed(cursor)
             for change in changes:
@@ -72,7 +75,7 @@ class Changes:
 
     def _tell(self, change: Change) -> None:
         if change.pool != PRIVATE:
-            self._on_change(change.pool)
+            self._on_change(change)
         for ticket in change.tickets:
             for bell in self._bells.get(ticket, ()):
                 bell.ring()

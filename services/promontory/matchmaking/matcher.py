@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -15,7 +15,7 @@ from promontory.matchmaking.creation import Creation
 from promontory.matchmaking.domain import Pool, Proposal, Ticket
 from promontory.matchmaking.pairing import Group, RatedBot, pair
 from promontory.matchmaking.pools import Pools
-from promontory.matchmaking.ports import Tickets
+from promontory.matchmaking.ports import Change, Tickets
 from promontory.runtime import clock, metrics
 
 log = structlog.get_logger()
@@ -39,17 +39,24 @@ class Matcher:
 
     def __init__(self, pools: Pools, tickets: Tickets, *, creation: Creation, bots: Bots, pace: Pace) -> None:
         self._pools, self._tickets, self._creation, self._bots, self._pace = pools, tickets, creation, bots, pace
-        self._queues: dict[str, Sequence[Ticket]] = {}
+        self._queues: dict[str, dict[str, Ticket]] = {}
         self._read_at: dict[str, float] = {}
         self._stale = set(pools)
+        self._changed: dict[str, set[str]] = {}
         self._bell = asyncio.Event()
         self._creations: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
 
-    def ring(self, pool: str) -> None:
-        """Match `pool` now: its queue has changed."""
-        self._stale.add(pool)
+    def ring(self, change: Change) -> None:
+        """Match a pool now: its queue has changed."""
+        if change.tickets:
+            self._note(change.pool, change.tickets)
+        else:
+            self._stale.add(change.pool)
         self._bell.set()
+
+    def _note(self, pool: str, tickets: Collection[str]) -> None:
+        self._changed.setdefault(pool, set()).update(tickets)
 
     async def run(self) -> None:
         """Match pools that have changed at once, and all at every interval (windows widen), until cancelled."""
@@ -64,8 +71,8 @@ class Matcher:
             if is_round:
                 round_at = clock.monotonic() + self._pace.interval_seconds
             for pool in self._pools.values():
-                if is_round or pool.id in self._stale:
-                    await self._survive(self.match(pool))
+                if is_round or pool.id in self._stale or pool.id in self._changed:
+                    await self._survive(self._look_after(pool, is_round=is_round))
 
     async def run_recovery(self) -> None:
         """Complete overdue proposals until cancelled."""
@@ -80,21 +87,41 @@ class Matcher:
             log.warning("matching_delayed", cause=str(error))
             await asyncio.sleep(self._pace.interval_seconds)
 
+    async def _look_after(self, pool: Pool, *, is_round: bool) -> None:
+        """Match `pool`, between rounds only if tickets have come: from one that left no match ever follows."""
+        if await self._read(pool.id) or is_round:
+            await self._match(pool)
+
     async def match(self, pool: Pool) -> None:
         """Pair the tickets that wait in `pool`, and claim the groups."""
-        queue = await self._queue(pool.id)
+        await self._read(pool.id)
+        await self._match(pool)
+
+    async def _match(self, pool: Pool) -> None:
+        queue = tuple(self._queues[pool.id].values())
         groups = () if self._stopping else pair(pool, queue, clock.now_ms(), self._bots(pool))
         await asyncio.gather(*(self._propose(pool, group) for group in groups))
 
-    async def _queue(self, pool: str) -> Sequence[Ticket]:
-        """Return the pool's queue, read again if it has changed, or a while ago."""
-        now = clock.monotonic()
-        if pool in self._stale or now > self._read_at.get(pool, 0.0) + REREAD_SECONDS:
-            self._read_at[pool] = 0.0
+    async def _read(self, pool: str) -> bool:
+        """Read what has changed of the pool's queue, or all of it if nobody knows that, or a while ago.
+
+        Return whether tickets may have come. A read that fails is made up for by the next, which is of all.
+        """
+        changed, read_at, now = self._changed.pop(pool, set()), self._read_at.pop(pool, 0.0), clock.monotonic()
+        is_known = pool not in self._stale and now <= read_at + REREAD_SECONDS
+        if is_known:
+            found = await self._tickets.still_waiting(pool, sorted(changed)) if changed else ()
+        else:
             self._stale.discard(pool)
-            self._queues[pool], self._read_at[pool] = await self._tickets.waiting(pool), now
-            _show(pool, self._queues[pool])
-        return self._queues[pool]
+            found, read_at = await self._tickets.waiting(pool), now
+        queue = self._queues[pool] if is_known else {}
+        for ticket in changed:
+            queue.pop(ticket, None)
+        queue.update((ticket.id, ticket) for ticket in found)
+        self._queues[pool], self._read_at[pool] = queue, read_at
+        if changed or not is_known:
+            _show(pool, queue.values())
+        return bool(found)
 
     async def _propose(self, pool: Pool, group: Group) -> None:
         """Claim the tickets of `group`; if all still wait, get their match made in the background."""
@@ -108,7 +135,7 @@ class Matcher:
             terms=pool.terms,
             places=group,
         )
-        self._stale.add(pool.id)
+        self._note(pool.id, proposal.tickets)
         if await self._tickets.claim(proposal, lease_seconds=self._pace.lease_seconds):
             self._begin(proposal)
 
@@ -132,7 +159,7 @@ class Matcher:
             await asyncio.wait(self._creations.values(), timeout=LAST_CREATIONS_SECONDS)
 
 
-def _show(pool: str, queue: Sequence[Ticket]) -> None:
+def _show(pool: str, queue: Collection[Ticket]) -> None:
     first_ms = min((ticket.created_ms for ticket in queue), default=clock.now_ms())
     metrics.TICKETS_OPEN.labels(pool=pool).set(len(queue))
     metrics.OLDEST_TICKET_SECONDS.labels(pool=pool).set(max(0, clock.now_ms() - first_ms) / 1000)

@@ -150,6 +150,10 @@ class MemoryTickets:
         found = self._memory.tickets.values()
         return [each for each in found if each.pool == pool and each.state is TicketState.WAITING]
 
+    async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
+        """Return those of `tickets` that wait in `pool`."""
+        return [each for each in await self.waiting(pool) if each.id in tickets]
+
     async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
         """Return how many tickets wait in each of `pools`."""
         return [len(await self.waiting(pool)) for pool in pools]

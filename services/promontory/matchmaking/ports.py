@@ -90,6 +90,9 @@ class Tickets(Protocol):
     async def waiting(self, pool: str) -> Sequence[Ticket]:
         """Return the tickets that wait in `pool`, in no order."""
 
+    async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
+        """Return those of `tickets` that wait in `pool`, in no order."""
+
     async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
         """Return how many tickets wait in each of `pools`."""
 

@@ -129,8 +129,11 @@ class RedisTickets:
 
     async def waiting(self, pool: str) -> Sequence[Ticket]:
         """Return the tickets that wait in `pool`."""
-        rows = await self._server.command("HVALS", key("w", pool))
-        return [ticket for ticket in (read(_queued, row) for row in rows) if ticket]
+        return _readable(await self._server.command("HVALS", key("w", pool)))
+
+    async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
+        """Return those of `tickets` that wait in `pool`."""
+        return _readable(await self._server.command("HMGET", key("w", pool), *tickets)) if tickets else ()
 
     async def count_waiting(self, pools: Sequence[str]) -> Sequence[int]:
         """Return how many tickets wait in each of `pools`."""
@@ -216,6 +219,11 @@ def _standing(
         retry_at_ms=int(retry or 0),
         assignment=msgspec.json.decode(assignment, type=Assignment) if assignment else None,
     )
+
+
+def _readable(rows: Sequence[bytes | None]) -> Sequence[Ticket]:
+    """Return the tickets in rows of a queue, but for those that cannot be read."""
+    return [ticket for ticket in (read(_queued, row) for row in rows) if ticket]
 
 
 def _queued(row: bytes) -> Ticket:
