@@ -34,7 +34,7 @@ from tests.bench.tables import (
     UnaryFloorTable,
     WatchedFloorTable,
 )
-from tests.support.serving import create_keys
+from tests.support.serving import Keys, create_keys
 
 HERE = Path(__file__).parent
 PROFILING = HERE / "profiling"
@@ -170,17 +170,7 @@ class Platform(Durable):
         self._tables = Tables({kind: _tables(each, creating) for kind, each in lines.items()})
 
     def _child(self, name: str, arguments: Sequence[str], environ: Mapping[str, str]) -> ChildProcess:
-        usual = {
-            "PROMONTORY_REDIS_URL": self._store.url,
-            "PROMONTORY_PLAYER_KEYS_FILE": str(self._directory / "players.jwks.json"),
-            "PROMONTORY_SERVICE_KEYS_FILE": str(self._directory / "services.jwks.json"),
-            "PROMONTORY_SERVICE_KEY_FILE": str(self._keys.service_key_file),
-            "PROMONTORY_SEAL_KEY_FILE": str(self._directory / "seal.key"),
-            "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
-            "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
-            "PROMONTORY_MAX_STREAM_SECONDS": LONG,
-            "PROMONTORY_MAX_CONNECTION_AGE_SECONDS": LONG,
-        }
+        usual = everyday(self._store.url, self._keys)
         child = ChildProcess(
             name, arguments, directory=self._directory, environ={**inherited(), **usual, **environ, **self._own}
         )
@@ -194,6 +184,24 @@ class Platform(Durable):
             entries = [(name.partition(b"-")[0], b"".join(fields.values())) for name, fields in client.xrange(key)]
         grouped = groupby(entries, key=lambda entry: entry[0])
         return [[content for _, content in commit] for _, commit in grouped][1:]
+
+
+def everyday(store_url: str, keys: Keys) -> dict[str, str]:
+    """Return the settings of processes that are measured on the store at `store_url`, with the seal key beside `keys`.
+
+    They are those of every day, but for what limits single players and ends streams.
+    """
+    return {
+        "PROMONTORY_REDIS_URL": store_url,
+        "PROMONTORY_PLAYER_KEYS_FILE": str(keys.directory / "players.jwks.json"),
+        "PROMONTORY_SERVICE_KEYS_FILE": str(keys.directory / "services.jwks.json"),
+        "PROMONTORY_SERVICE_KEY_FILE": str(keys.service_key_file),
+        "PROMONTORY_SEAL_KEY_FILE": str(keys.directory / "seal.key"),
+        "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
+        "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
+        "PROMONTORY_MAX_STREAM_SECONDS": LONG,
+        "PROMONTORY_MAX_CONNECTION_AGE_SECONDS": LONG,
+    }
 
 
 def _kinds(checkout: Path) -> Sequence[str]:

@@ -43,6 +43,7 @@ PIECES = (
     Piece("log", ("--seconds", "1"), 100),
     Piece("matchmaking", ("--seconds", "10"), 110),
     Piece("bots", (), 90),
+    Piece("scale", ("--rounds", "2", "--seconds", "0.8"), 75),
     Piece("footprint", ("--seconds", "15", "--idle", "5"), 120),
 )
 

@@ -1,4 +1,4 @@
-"""Servers that stand in for one another: three with three Sentinels, and a cluster of six."""
+"""Servers that stand in for one another: three with three Sentinels, and a cluster of six; and some that do not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,28 @@ def cluster(directory: Path, *, guarded: bool = True) -> Iterator[Group]:
         yield Group(f"cluster://{hosts}", servers)
 
 
+@contextmanager
+def one_server(directory: Path) -> Iterator[Group]:
+    """Give one server that nobody follows, reached by TCP as those of a cluster are."""
+    (port,) = _free_ports(1)
+    with _server(directory, port, {}) as server:
+        yield Group(f"redis://127.0.0.1:{port}", {port: server})
+
+
+@contextmanager
+def primaries_only(directory: Path, *, count: int) -> Iterator[Group]:
+    """Give a cluster of so many primaries that nobody follows, for what is only measured."""
+    with ExitStack() as stack:
+        ports = _free_ports(2 * count)
+        buses = dict(zip(ports[:count], ports[count:], strict=True))
+        servers = {port: _server(directory, port, _node_settings(buses[port], guarded=False)) for port in buses}
+        for server in servers.values():
+            stack.enter_context(server)
+        _share(ports[:count], buses, primaries=count)
+        _until(lambda: all(_is_whole(port) for port in buses))
+        yield Group("cluster://" + ",".join(f"127.0.0.1:{port}" for port in buses), servers)
+
+
 def _server(directory: Path, port: int, settings: dict[str, str]) -> EmbeddedServer:
     return EmbeddedServer(directory / f"server-{port}", fsync="everysec", port=port, settings=settings)
 
@@ -161,17 +184,21 @@ def _sentinel(directory: Path, port: int, *, watched: int) -> Iterator[None]:
 
 def _join(ports: Sequence[int], buses: dict[int, int]) -> None:
     """Make one cluster of servers: the first three share the slots, the others follow them."""
-    for port in ports[1:]:
-        _ask(ports[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[port])
-    share = SLOTS // 3
-    for number, port in enumerate(ports[:3]):
-        last = SLOTS - 1 if number == 2 else (number + 1) * share - 1
-        _ask(port, "CLUSTER", "ADDSLOTSRANGE", number * share, last)
+    _share(ports, buses, primaries=3)
     names = {port: _ask(port, "CLUSTER", "MYID") for port in ports[:3]}
-    _until(lambda: all(_knows(port, 6) for port in ports))
     for primary, replica in zip(ports[:3], ports[3:], strict=True):
         _ask(replica, "CLUSTER", "REPLICATE", names[primary])
     _until(lambda: all(_replicas(port) == 1 for port in ports[:3]) and all(_is_whole(port) for port in ports))
+
+
+def _share(ports: Sequence[int], buses: dict[int, int], *, primaries: int) -> None:
+    """Have servers know one another, and the first `primaries` of them share the slots."""
+    for port in ports[1:]:
+        _ask(ports[0], "CLUSTER", "MEET", "127.0.0.1", port, buses[port])
+    bounds = [SLOTS * number // primaries for number in range(primaries + 1)]
+    for port, (first, end) in zip(ports, pairwise(bounds), strict=False):
+        _ask(port, "CLUSTER", "ADDSLOTSRANGE", first, end - 1)
+    _until(lambda: all(_knows(port, len(ports)) for port in ports))
 
 
 def _client(port: int) -> Redis:
