@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
+from redis.exceptions import DataError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from promontory.eventlog.redis_shared import SharedRedis, in_one_write, leave
@@ -20,8 +22,15 @@ PATIENT_SECONDS, HASTY_SECONDS = 20.0, 0.2
 AT_ONCE = 200
 
 
-def shared(server: EmbeddedServer, answer_seconds: float = PATIENT_SECONDS) -> SharedRedis:
-    pool, lines = (BlockingConnectionPool.from_url(server.url, protocol=2, max_connections=4) for _ in range(2))
+def shared(
+    server: EmbeddedServer,
+    answer_seconds: float = PATIENT_SECONDS,
+    kind: type[BlockingConnectionPool] = BlockingConnectionPool,
+) -> SharedRedis:
+    pool, lines = (
+        each.from_url(server.url, protocol=2, max_connections=4, socket_timeout=None)
+        for each in (BlockingConnectionPool, kind)
+    )
     return SharedRedis(pool, lines, answer_seconds=answer_seconds, before=lambda: None)
 
 
@@ -75,6 +84,62 @@ async def test_commands_in_one_write_are_all_done_though_one_is_refused(client: 
     with pytest.raises(ResponseError, match="WRONGTYPE"):
         await in_one_write(client, [("SET", "a", 1), ("LPUSH", "a", 2), ("SET", "b", 3)])
     assert await in_one_write(client, [("GET", "a"), ("GET", "b")]) == [b"1", b"3"]
+
+
+async def test_of_commands_of_which_one_cannot_be_sent_none_is(client: SharedRedis) -> None:
+    """Its neighbours' answers would be taken for those of later commands."""
+    with pytest.raises(DataError):
+        await in_one_write(client, [("SET", "a", 1), ("SET", "b", None)])
+    assert await client.execute_command("ECHO", "later") == b"later"
+    assert await client.get("a") is None
+
+
+async def test_an_error_that_nobody_waits_for_any_more_is_let_go(client: SharedRedis) -> None:
+    told: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    await client.set("number", 1)
+    given_up = asyncio.create_task(client.execute_command("LPUSH", "number", 2))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    assert await client.ping()
+    gc.collect()
+    assert told == []
+
+
+class Doubted(BlockingConnectionPool):
+    """Connections of which `doubt` tells right after each was opened, until it says no more."""
+
+    doubt: Callable[[], Coroutine[Any, Any, None]] | None = None
+
+    async def get_connection(self, *_: Any, **__: Any) -> Any:
+        connection = await super().get_connection()
+        if self.doubt is not None:
+            asyncio.get_running_loop().create_task(self.doubt())
+        return connection
+
+
+@pytest.mark.parametrize("turns", range(3))
+async def test_a_connection_that_is_left_before_its_first_command_holds_up_nobody(
+    server: EmbeddedServer, turns: int
+) -> None:
+    """Whatever turn of the event loop it is left in: no command waits on it, and it is given back."""
+    with server:
+        client = shared(server, kind=Doubted)
+        lines = client._lines
+        assert isinstance(lines, Doubted)
+
+        async def doubt() -> None:
+            lines.doubt = None
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await leave(client)
+
+        for _ in range(lines.max_connections + 1):
+            lines.doubt = doubt
+            async with asyncio.timeout(PATIENT_SECONDS):
+                assert await client.ping()
+            await leave(client)
+        await client.aclose()
 
 
 async def test_whoever_waits_on_a_server_that_dies_gets_no_answer_and_the_next_command_a_new_one(

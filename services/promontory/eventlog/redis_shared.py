@@ -19,6 +19,9 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 Command = Sequence[Any]
 
+OPENINGS = 3
+"""How many connections are opened for one command, where each is gone before the command gets hold of it."""
+
 _SERIALIZER = HiredisRespSerializer()
 """What an asynchronous connection packs by itself takes five times as long, since it does not use hiredis for that."""
 
@@ -38,7 +41,7 @@ class SharedRedis(Redis):
         self.auto_close_connection_pool = True
         self._lines, self._answer_seconds, self._before = lines, answer_seconds, before
         self._line: _Line | None = None
-        self._opening: asyncio.Task[_Line] | None = None
+        self._opening: asyncio.Task[None] | None = None
         self._is_closed = False
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
@@ -73,15 +76,20 @@ class SharedRedis(Redis):
         await super().aclose(close_connection_pool)
 
     async def _present_line(self) -> _Line:
+        """Return a line that takes commands, as long as nothing else is awaited."""
         self._before()
+        for _ in range(OPENINGS):
+            if self._line is not None and self._line.is_open:
+                return self._line
+            if self._opening is None:
+                self._opening = asyncio.create_task(self._open())
+                self._opening.add_done_callback(self._opened)
+            await asyncio.shield(self._opening)
         if self._line is not None and self._line.is_open:
             return self._line
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
-            self._opening.add_done_callback(self._opened)
-        return await asyncio.shield(self._opening)
+        raise RedisConnectionError("each connection was closed as soon as it was opened")
 
-    async def _open(self) -> _Line:
+    async def _open(self) -> None:
         if self._is_closed:
             raise RedisConnectionError("the client is closed")
         try:
@@ -89,10 +97,11 @@ class SharedRedis(Redis):
                 connection = await self._lines.get_connection()
         except TimeoutError as error:
             raise RedisTimeoutError("the server did not answer to a new connection") from error
-        self._line = _Line(connection, self._lines, answer_seconds=self._answer_seconds)
-        return self._line
+        line = _Line(connection, self._lines, answer_seconds=self._answer_seconds)
+        await asyncio.sleep(0)  # a task that is cancelled before it has begun gives no connection back
+        self._line = line
 
-    def _opened(self, opening: asyncio.Task[_Line]) -> None:
+    def _opened(self, opening: asyncio.Task[None]) -> None:
         self._opening = None
         _ignore(opening)
 
@@ -115,7 +124,7 @@ class _Line:
         self._has_unsent = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
         self._failure: Exception = RedisConnectionError("the connection was closed")
-        self._is_retired = False
+        self._is_retired = self._is_closing = False
         self._work = asyncio.create_task(self._run())
 
     @property
@@ -125,10 +134,10 @@ class _Line:
 
     def ask(self, commands: Sequence[Command]) -> list[asyncio.Future[Any]]:
         """Send `commands`, and return what their answers will come in."""
+        packed = [_SERIALIZER.pack(*command) for command in commands]  # raises before any of them is to be sent
         ends = self._loop.time() + self._answer_seconds
         answers = [self._loop.create_future() for _ in commands]
-        for command in commands:
-            self._unsent += _SERIALIZER.pack(*command)
+        self._unsent += [part for command in packed for part in command]
         self._waiting.extend((ends, answer) for answer in answers)
         self._has_unsent.set()
         if self._alarm is None:
@@ -139,12 +148,17 @@ class _Line:
         """Take no more commands, and close once all are answered."""
         self._is_retired = True
         if not self._waiting:
-            self._work.cancel()
+            self._stop()
 
     async def aclose(self) -> None:
         """Close the connection at once."""
-        self._work.cancel()
+        self._stop()
         await asyncio.wait([self._work])
+
+    def _stop(self) -> None:
+        """End the work, unless it ends already and gives the connection back."""
+        if not self._is_closing:
+            self._work.cancel()
 
     def _check_time(self) -> None:
         self._alarm = None
@@ -153,7 +167,7 @@ class _Line:
         ends, _ = self._waiting[0]
         if ends <= self._loop.time():
             self._failure = RedisTimeoutError(f"no answer within {self._answer_seconds:g} s")
-            self._work.cancel()
+            self._stop()
         else:
             self._alarm = self._loop.call_at(ends, self._check_time)
 
@@ -176,6 +190,8 @@ class _Line:
             await self._has_unsent.wait()
             self._has_unsent.clear()
             unsent, self._unsent = self._unsent, []
+            if not self._connection.is_connected:
+                return  # redis-py would connect anew, and answers to that come among those that are waited for
             await self._connection.send_packed_command(b"".join(unsent), check_health=False)
 
     async def _read(self) -> None:
@@ -183,23 +199,28 @@ class _Line:
             try:
                 answer = await self._connection.read_response()
             except ResponseError as refusal:
-                self._answered().set_exception(refusal)
+                self._fail(refusal)
             else:
-                self._answered().set_result(answer)
+                _, waiting = self._waiting.popleft()
+                if not waiting.done():
+                    waiting.set_result(answer)
 
-    def _answered(self) -> asyncio.Future[Any]:
-        """Return who waited longest, or somebody in the place of one who gave up."""
+    def _fail(self, error: Exception) -> None:
+        """Tell `error` to who waited longest, unless they gave up."""
         _, waiting = self._waiting.popleft()
-        return waiting if not waiting.done() else self._loop.create_future()
+        if not waiting.done():
+            waiting.set_exception(error)
 
     async def _close(self) -> None:
-        self._is_retired = True
+        self._is_retired = self._is_closing = True
         if self._alarm is not None:
             self._alarm.cancel()
-        await self._connection.disconnect(nowait=True)
-        while self._waiting:
-            self._answered().set_exception(self._failure)
-        await self._pool.release(self._connection)
+        try:
+            await self._connection.disconnect(nowait=True)
+        finally:
+            while self._waiting:
+                self._fail(self._failure)
+            await self._pool.release(self._connection)
 
 
 async def in_one_write(client: Redis, commands: Sequence[Command]) -> list[Any]:
