@@ -45,6 +45,7 @@ from promontory.rules.usecases import Submission
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.identity import Caller
+from promontory.runtime.server import settle
 from tests.bench.log_peer import KINDS, Peer, has_peer
 from tests.bench.measuring import Meter, report, rounded, spread, table, turns
 from tests.support.refereeing import MATCHMAKING, Bench, player
@@ -260,6 +261,7 @@ async def openings(server: Server, match_id: str, load: Load) -> list[Opening]:
 
 
 async def _opening(server: Server, match_id: str, at: str, load: Load, *, commits: Sequence[Commit]) -> Opening:
+    settle()
     taken, cpu, until = list[float](), list[float](), time.perf_counter() + load.seconds
     reader = Caller("reader", frozenset({"history:read"}))
     while time.perf_counter() < until:
