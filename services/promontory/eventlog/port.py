@@ -306,5 +306,7 @@ def chain(stream: str, previous: bytes, version: int, proposed: Proposed | Commi
     parts = [previous, stream.encode(), str(version).encode(), proposed.command_id.encode(), proposed.meta]
     for event in proposed.events:
         parts += (event.type.encode(), event.payload)
-    framed = b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
+    framed = b""
+    for part in parts:
+        framed += len(part).to_bytes(4, "big") + part
     return hashlib.blake2b(framed, digest_size=16).digest()
