@@ -18,8 +18,8 @@ from promontory.runtime.rpc import Requests
 
 OUTBOX = 32
 """How many messages wait for a reader who is slow, before what makes them waits too."""
-SUBMISSIONS = 16
-"""How many submissions of one stream are under way, before the next is read."""
+UNDER_WAY = 16
+"""How many requests of one stream wait for their first answer, before the next is read."""
 
 Followed = tuple[str, Seat | None]
 """A match, and the seat it is followed from."""
@@ -51,7 +51,7 @@ class Player:
         self._submitting: set[asyncio.Task[None]] = set()
         self._last_of: dict[str, asyncio.Task[None]] = {}
         """The last submission of each match, after which the next is taken."""
-        self._places = asyncio.Semaphore(SUBMISSIONS)
+        self._places = asyncio.Semaphore(UNDER_WAY)
 
     async def responses(self) -> AsyncGenerator[Any, None]:
         """Yield what there is to tell, up to the end of the stream. Raises the `Refusal` that ends it."""
@@ -65,7 +65,7 @@ class Player:
             tasks = [work, *self._submitting, *(each.task for each in self._followers.values())]
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _next(self) -> Any:
         """Return what is to be told next, or that there is nothing to tell; None at the end."""
@@ -141,7 +141,8 @@ class Player:
         if key in self._followers:
             text = "the match is followed from there on this stream already"
             raise Refusal(Kind.EXISTS, "ALREADY_FOLLOWED", text, metadata={"matchId": request.match_id})
-        follower = _Follower(lambda told: self._tell(request, told))
+        await self._places.acquire()
+        follower = _Follower(lambda told: self._tell(request, told), self._places.release)
         follower.task = asyncio.create_task(self._or_refuse(self._followed_by(follower, request), request))
         self._followers[key] = follower
         follower.task.add_done_callback(lambda _: self._forget(key, follower))
@@ -208,10 +209,11 @@ class _Follower:
 
     task: asyncio.Task[None]
 
-    def __init__(self, tell: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
-        self._tell = tell
+    def __init__(self, tell: Callable[[Any], Coroutine[Any, Any, None]], begun: Callable[[], None]) -> None:
+        """Call `begun` once the first is told, or nothing ever."""
+        self._tell, self._begun = tell, begun
         self._version = 0
-        self._has_left = False
+        self._has_begun = self._has_left = False
         self._moved = asyncio.Event()
 
     async def follow(self, updates: AsyncIterator[Any]) -> None:
@@ -233,6 +235,9 @@ class _Follower:
         self._move()
 
     def _move(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            self._begun()
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 

@@ -296,6 +296,7 @@ class _Call:
         if isinstance(incoming, bytes):
             return await self._gate.admit(incoming, context, self._method)
         await self._gate.identify(context)
+        self._gate.spend(commands=False)
         return Requests(incoming, self._gate, self._method, self._count_refusal)
 
     def _done(self, code: str, started: float, **keys: object) -> None:

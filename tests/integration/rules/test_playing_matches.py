@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from random import Random
 from typing import Any
 
@@ -17,11 +18,16 @@ from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as p
 from promontory.codec.transcontinental import CODEC
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.rules.playing import OUTBOX, UNDER_WAY, Player
 from promontory.runtime import clock, metrics
+from promontory.runtime.errors import as_refusal
+from promontory.runtime.identity import Caller, Verifier, serve_as
+from promontory.runtime.limits import Limits
+from promontory.runtime.rpc import Gate, Method, Requests
 from tests.support.random_play import racer
 from tests.support.refereeing import Bench
 from tests.support.rules_servers import Client, RulesServer, as_player, rules_server
-from tests.support.serving import Keys, reason_of
+from tests.support.serving import Keys, everybody, reason_of
 from tests.support.waiting import eventually
 
 ClientOf = Callable[..., Client]
@@ -141,6 +147,7 @@ async def seat_to_act(client: Client, match_id: str) -> tuple[int, int]:
 
 
 NAMES = ("ada", "ben")
+PLAY = pb.DESCRIPTOR.services_by_name["TranscontinentalService"].methods_by_name["Play"]
 
 
 async def test_what_is_followed_comes_as_by_a_call(
@@ -343,6 +350,38 @@ async def test_commands_over_a_stream_are_counted_like_calls(
         reasons = [refusal(await line.next())[1] for _ in range(10)]
         assert set(reasons[:3]) == {"SEAT_NOT_YOURS"}
         assert reasons[-1] == "LIMIT_REACHED"
+
+
+async def test_opening_a_stream_counts_as_a_call(valkey_url: str, keys: Keys) -> None:
+    async with (
+        rules_server(valkey_url, keys, buckets=4, max_calls_per_second=1) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        lines = [Line(Client(channel, as_player(keys, "eve"))) for _ in range(9)]
+        with pytest.raises(grpc.aio.AioRpcError, match="calls a second"):
+            await asyncio.gather(*(line.end() for line in lines))
+        await asyncio.gather(*(line.cut() for line in lines))
+
+
+async def test_no_more_is_taken_from_who_reads_nothing(servers: list[RulesServer], keys: Keys) -> None:
+    """[Play] What is taken is kept until its answer is read, so it is a few requests, however many come."""
+    numbers = iter(range(1000))
+
+    async def requests() -> AsyncIterator[bytes]:
+        for number in numbers:
+            yield pb.PlayRequest(follow=pb.WatchMatchRequest(match_id=f"no match {number}")).SerializeToString()
+
+    servicer: Any = servers[0].service.servicers[0][1]
+    serve_as(Caller("service:test", frozenset(), service=True))
+    gate = Gate(
+        Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json"), Limits(), everybody()
+    )
+    player = Player(servicer, Requests(requests(), gate, Method(PLAY), as_refusal), servicer._hub, pb)
+    async with aclosing(player.responses()) as responses:
+        await anext(responses)
+        for _ in range(20 * UNDER_WAY):
+            await asyncio.sleep(0)
+        assert next(numbers) <= OUTBOX + UNDER_WAY + 1
 
 
 # Ends
