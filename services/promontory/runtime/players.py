@@ -126,13 +126,19 @@ class Players:
         if who.service:
             return who
         account = account_of(who.subject)
+        self._require_served(bearer, account)
+        player = who.subject
+        if self._opaque:
+            player = await self._player(bearer, account)
+            self._require_served(bearer, account)  # `on_refused` told only of streams that were open meanwhile
+        return msgspec.structs.replace(who, subject=player, account=account)
+
+    def _require_served(self, bearer: Bearer, account: str) -> None:
         if bearer.issued_ms <= self._revoked.get(account, -1):
             raise token_revoked()
         until_ms = self._suspended.get(account, 0)
         if clock.now_ms() < until_ms:
             raise player_suspended(until_ms)
-        player = await self._player(bearer, account) if self._opaque else who.subject
-        return msgspec.structs.replace(who, subject=player, account=account)
 
     async def _player(self, bearer: Bearer, account: str) -> str:
         """Return the player id, as it was last read if that was after the token was issued.
@@ -170,9 +176,9 @@ class Players:
         """Read who was revoked or suspended since the last time, and tell it. Raises `EventLogUnavailable`."""
         await self._read_revocations()
         suspended = {each.account: each.until_ms for each in await self._directory.suspensions()}
-        fresh, self._suspended = suspended.keys() - self._suspended.keys(), suspended
-        for account in fresh:
-            self.on_refused([account], player_suspended(suspended[account]))
+        fresh, self._suspended = suspended.items() - self._suspended.items(), suspended
+        for account, until_ms in fresh:
+            self.on_refused([account], player_suspended(until_ms))
 
     async def _read_revocations(self) -> None:
         found = await self._directory.revocations(max(0, self._read_to_ms - OVERLAP_MS))

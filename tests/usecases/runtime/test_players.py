@@ -11,7 +11,7 @@ from promontory.runtime import clock, players
 from promontory.runtime.errors import Refusal
 from promontory.runtime.identity import Bearer, Caller
 from promontory.runtime.memory_players import MemoryDirectory
-from promontory.runtime.players import Players, Revocation, account_of
+from promontory.runtime.players import Players, Revocation, Suspension, account_of
 from tests.support.waiting import eventually
 
 ADA = "ada@example.org"
@@ -111,6 +111,31 @@ async def test_a_registration_that_a_revocation_overtakes_is_undone() -> None:
     with pytest.raises(Refusal, match="revoked"):
         await told_by(directory).identify(bearer(issued_ms=1))
     assert await directory.find(ADA) is None
+
+
+async def test_who_is_suspended_while_being_looked_up_opens_no_stream_any_more() -> None:
+    """[PLAYER_SUSPENDED] Whoever ends those that are open does not know of this one yet."""
+
+    class Suspending(MemoryDirectory):
+        async def player_of(self, subject: str) -> str:
+            await self.suspend(Suspension(account_of(subject), clock.now_ms() + DAY_MS))
+            await found.refresh()
+            return await super().player_of(subject)
+
+    found = told_by(Suspending())
+    with pytest.raises(Refusal, match="suspended"):
+        await found.identify(bearer(issued_ms=1))
+
+
+async def test_a_suspension_that_follows_on_another_is_told_too() -> None:
+    """[PLAYER_SUSPENDED] The player may have come back between them."""
+    directory, told = MemoryDirectory(), list[str]()
+    found = told_by(directory)
+    found.on_refused = lambda accounts, _: told.extend(accounts)
+    for end_ms in (DAY_MS, DAY_MS, 2 * DAY_MS):
+        await directory.suspend(Suspension("account", clock.now_ms() // DAY_MS * DAY_MS + DAY_MS + end_ms))
+        await found.refresh()
+    assert told == ["account"] * 2
 
 
 async def test_a_revocation_is_told_once_and_again_when_it_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
