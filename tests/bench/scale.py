@@ -3,7 +3,8 @@
 The same matches of Transcontinental as in `bench-commands` are played over one and two rules processes, on one server
 and on real clusters of one and three primaries, all of which run at once and are measured in turns. Players'
 connections are spread over the processes without regard to matches, so that with two every second match has its players
-on different ones. A process or a primary that is not needed in a variant has nothing to do meanwhile.
+on different ones. Where one process is used, the other one is a bystander: it is only told of every commit, as each
+rules process is of all of its game. What that takes at higher rates is measured by telling of commits that nobody made.
 
 Everything shares this machine, players too, so that on two cores two processes play no faster than one could: moves a
 second and times are no measure of what a larger site does. What scales is CPU time per move by process: a second
@@ -29,11 +30,12 @@ from rich.table import Table as Shown
 
 from tests.bench import commands
 from tests.bench.measuring import Meter, Spread, report, rounded, table, turns
-from tests.bench.sites import STORES, Site
+from tests.bench.sites import BYSTANDER, STORES, Site
 from tests.bench.tables import LINES
 
 PROCESSES = (1, 2)
 WARMING_SECONDS = 0.4
+TOLD_RATES = (500.0, 10_000.0)
 GROUPS = ("rules", "relay", "store")
 
 
@@ -58,7 +60,8 @@ class Figures(msgspec.Struct, frozen=True):
     """The figures of one variant, over its quiet windows if there are any.
 
     `latency` is from a submission until both players were told. CPU times are µs a move: of all that serves, of each
-    process, and of who plays. `cores` are how much of one each process used; `nearest` is the one that used most.
+    process, of who plays, and of a bystander if there is one. `cores` are how much of one each process used; `nearest`
+    is the one that used most.
     """
 
     variant: Variant
@@ -68,6 +71,7 @@ class Figures(msgspec.Struct, frozen=True):
     cpu_us_per_move: float
     cpu_us_by_process: Mapping[str, float]
     client_us_per_move: float
+    bystander_us_per_move: float | None
     cores: Mapping[str, float]
     client_cores: float
     nearest: str
@@ -84,12 +88,25 @@ class Ratios(msgspec.Struct, frozen=True):
     cpu_by_group: Mapping[str, float]
 
 
+class Told(msgspec.Struct, frozen=True):
+    """What being told of so many commits a second takes: cores by process, for commits of matches that nobody watches.
+
+    Every rules process of a game is told of all commits of the game, and every relay of those of all its games.
+    """
+
+    store: str
+    commits_per_second: float
+    cores: Mapping[str, float]
+    foreign_cores: float
+
+
 class Report(msgspec.Struct, frozen=True):
-    """All figures, and their ratios to one process on one server."""
+    """All figures, their ratios to one process on one server, and what being told of commits takes."""
 
     load: Load
     figures: Sequence[Figures]
     ratios: Sequence[Ratios]
+    told: Sequence[Told]
 
 
 def variants(load: Load) -> list[Variant]:
@@ -129,8 +146,19 @@ async def measure(load: Load) -> Report:
                 await tables.play(each.kind, load.matches, WARMING_SECONDS)
             for each in turns(list(windows), load.rounds):
                 windows[each].append(await window(found[each.store], each, load))
+            told = [await tell(found[store], store, rate, load) for store, rate in product(STORES, TOLD_RATES)]
     measured = [figures(variant, found) for variant, found in windows.items()]
-    return Report(load, measured, [_ratios(each, measured) for each in measured])
+    return Report(load, measured, [_ratios(each, measured) for each in measured], told)
+
+
+async def tell(site: Site, store: str, rate: float, load: Load) -> Told:
+    """Return what being told of so many commits a second takes."""
+    await site.tell(rate, WARMING_SECONDS)
+    meter = Meter(site.pids(max(PROCESSES)))
+    told = await site.tell(rate, load.seconds * load.rounds)
+    taken = meter.read()
+    cores = {name: round(each / taken.seconds, 3) for name, each in taken.cpu.items()}
+    return Told(store, round(told / taken.seconds), cores, taken.foreign_cores)
 
 
 def figures(variant: Variant, windows: Sequence[commands.Window]) -> Figures:
@@ -138,15 +166,18 @@ def figures(variant: Variant, windows: Sequence[commands.Window]) -> Figures:
     usual = commands.Variant(variant.store, variant.kind, commands.USUAL_FSYNC, 0)
     found = commands.figures(usual, windows)
     rate = found.moves_per_second / 1e6
-    cores = {name: round(each * rate, 3) for name, each in found.cpu_us_by_process.items()}
+    by_process = dict(found.cpu_us_by_process)
+    bystander = by_process.pop(BYSTANDER, None)
+    cores = {name: round(each * rate, 3) for name, each in by_process.items()}
     return Figures(
         variant=variant,
         moves=found.moves,
         moves_per_second=found.moves_per_second,
         latency=found.latency,
-        cpu_us_per_move=found.cpu_us_per_move,
-        cpu_us_by_process=found.cpu_us_by_process,
+        cpu_us_per_move=round(sum(by_process.values()), 1),
+        cpu_us_by_process=by_process,
         client_us_per_move=found.client_us_per_move,
+        bystander_us_per_move=bystander,
         cores=cores,
         client_cores=round(found.client_us_per_move * rate, 3),
         nearest=max(cores, key=lambda name: cores[name]),
@@ -175,7 +206,18 @@ def _ratios(each: Figures, measured: Sequence[Figures]) -> Ratios:
 
 def shown(found: Report) -> Iterator[Shown]:
     """Yield the tables that people read."""
-    columns = ("rules", "moves/s", "p50 ms", "p95", "CPU µs/move", "of which", "client", "nearest to a core", "foreign")
+    columns = (
+        "rules",
+        "moves/s",
+        "p50 ms",
+        "p95",
+        "CPU µs/move",
+        "of which",
+        "client",
+        "bystander",
+        "nearest",
+        "foreign",
+    )
     title = f"{found.load.matches} matches at once, {os.cpu_count()} cores for all, players included"
     made = table(title, "store", *columns)
     made.columns[6].overflow = "fold"
@@ -183,7 +225,8 @@ def shown(found: Report) -> Iterator[Shown]:
         parts = " ".join(f"{group} {_sum(each.cpu_us_by_process, group)}" for group in GROUPS)
         nearest = f"{each.nearest} {each.cores[each.nearest]:.2f}"
         times = (rounded(each.latency.p50), rounded(each.latency.p95))
-        costs = (rounded(each.cpu_us_per_move), parts, rounded(each.client_us_per_move))
+        bystander = "" if each.bystander_us_per_move is None else rounded(each.bystander_us_per_move)
+        costs = (rounded(each.cpu_us_per_move), parts, rounded(each.client_us_per_move), bystander)
         rate = rounded(each.moves_per_second)
         made.add_row(*_place(each.variant), rate, *times, *costs, nearest, f"{each.foreign_cores:.2f}")
     made.caption = "The cores limit moves/s and times; CPU per move by process is the figure that scales"
@@ -193,6 +236,11 @@ def shown(found: Report) -> Iterator[Shown]:
         cells = (ratio.moves_per_second, ratio.cpu_per_move, *(ratio.cpu_by_group.get(each, 0) for each in GROUPS))
         ratios.add_row(*_place(ratio.variant), *(f"{cell:.2f}" for cell in cells))
     yield ratios
+    told = table("Being told of commits, whoever's they are", "store", "commits/s", "cores", "foreign")
+    for one in found.told:
+        parts = " ".join(f"{name} {cores:.2f}" for name, cores in one.cores.items())
+        told.add_row(one.store, rounded(one.commits_per_second), parts, f"{one.foreign_cores:.2f}")
+    yield told
 
 
 def _sum(by_process: Mapping[str, float], group: str) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from promontory.eventlog.port import game_buckets
+from promontory.eventlog.redis_calls import Caller
+from promontory.eventlog.redis_server import connect
+from promontory.games.registry import entry
 from promontory.local.functions import load_all
 from promontory.local.processes import ChildProcess
 from promontory.rules.seal import create_seal_key
@@ -17,6 +22,11 @@ from tests.bench.tables import GAME, LINES, Creating, Line, Lines, News, Table
 from tests.support.serving import create_keys
 from tests.support.standing_by import Group, one_server, primaries_only
 
+BYSTANDER = "bystander"
+BUCKETS = 64
+FEED_LENGTH = 1000
+TELL_SECONDS = 0.005
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 STORES: Mapping[str, Callable[[Path], AbstractContextManager[Group]]] = {
     "one server": one_server,
     "cluster of 1": partial(primaries_only, count=1),
@@ -64,8 +74,8 @@ class _SplitLine:
 class Site:
     """The rules processes of Transcontinental, a relay, and a store; players use the first processes, or all.
 
-    A process that none of them uses has nothing to do. The relay's `broker_url` is a server of its own, for a cluster
-    cannot be one; nothing is published here.
+    A process that none of them uses is only told of all commits, as every one is. The relay's `broker_url` is a server
+    of its own, for a cluster cannot be one; nothing is published here.
     """
 
     def __init__(self, directory: Path, *, store: str, processes: int, broker_url: str = "") -> None:
@@ -111,9 +121,22 @@ class Site:
         return child
 
     def pids(self, processes: int) -> dict[str, int]:
-        """Return what serves while the first `processes` are used, by name."""
+        """Return what serves while the first `processes` are used, by name; one that is not used is `BYSTANDER`."""
         idle = {f"rules-{number}" for number in range(processes + 1, self._processes + 1)}
-        return {name: pid for name, pid in self._pids.items() if name not in idle}
+        return {BYSTANDER if name in idle else name: pid for name, pid in self._pids.items()}
+
+    async def tell(self, rate: float, seconds: float) -> int:
+        """Tell all processes of so many commits a second that no match of theirs has, and return of how many."""
+        buckets = game_buckets(entry(GAME).code, BUCKETS)
+        loop, told = asyncio.get_running_loop(), 0
+        async with connect(self._store.url) as connections:
+            caller = Caller(connections.commands, attempts=1, deadline_seconds=0)
+            began = loop.time()
+            while (passed := loop.time() - began) < seconds:
+                numbers = range(told, told := max(told, round(rate * passed)))
+                await caller.pipeline(*(_note(buckets[number % BUCKETS], number) for number in numbers))
+                await asyncio.sleep(TELL_SECONDS)
+        return told
 
     def tables(self, processes: int) -> Tables:
         """Return the matches that are played on the first `processes`."""
@@ -122,6 +145,12 @@ class Site:
     def close(self) -> None:
         """End all processes."""
         self._stack.close()
+
+
+def _note(bucket: str, number: int) -> tuple[Any, ...]:
+    """Return the command that tells of a commit of a match in `bucket`, as appending one does."""
+    match_id = f"{bucket.replace(':', '-')}-{str(number).translate(LETTERS).rjust(26, 'a')}"
+    return ("XADD", f"{{{bucket}}}:feed", "MAXLEN", "~", FEED_LENGTH, "*", "r", match_id, "v", 1, "e", 0)
 
 
 def _table(lines: Lines, creating: Creating, number: int) -> Table:
