@@ -44,7 +44,7 @@ class SuspendPlayers:
         if until_ms <= clock.now_ms():
             raise malformed("until_time", "must be in the future")
         await self._directory.suspend(Suspension(account, until_ms))
-        await self._doors.keep_out(player, until_ms)
+        await self._set_door(player, account)
         left = Forgetting(player=player, account=account, requested_ms=clock.now_ms())
         left = await self._tables(await self._tickets(left, is_last=False), is_last=False)
         return Suspended(left.tickets, left.tables)
@@ -52,8 +52,19 @@ class SuspendPlayers:
     async def restore(self, caller: Caller, player: str) -> bool:
         """Let `player` in again, and return whether they were kept out. Raises what `suspend` does."""
         account = await self._account(caller, player)
-        await self._doors.let_in(player)
-        return await self._directory.restore(account)
+        was_out = await self._directory.restore(account)
+        await self._set_door(player, account)
+        return was_out
+
+    async def _set_door(self, player: str, account: str) -> None:
+        """Have the door be as the directory says at last, whoever else suspends or restores the player meanwhile."""
+        told_ms: int | None = None
+        while told_ms != (until_ms := await self._directory.suspended_ms(account)):
+            told_ms = until_ms
+            if until_ms < 0:
+                await self._doors.let_in(player)
+            else:
+                await self._doors.keep_out(player, until_ms)
 
     async def _account(self, caller: Caller, player: str) -> str:
         caller.require(Scope.SUSPEND_PLAYER)

@@ -22,13 +22,13 @@ HOUR_MS = 3_600_000
 class World:
     """A hall, and what suspends its players."""
 
-    def __init__(self) -> None:
+    def __init__(self, doors: type[MemoryDoors] = MemoryDoors) -> None:
         self.hall, self.directory = Hall(), MemoryDirectory()
         self.tickets = MemoryTickets(self.hall.memory)
         tables = LeaveTables(self.hall.tables, self.hall.seating)
         self.players = SuspendPlayers(
             self.directory,
-            MemoryDoors(self.hall.memory),
+            doors(self.hall.memory),
             tickets=CancelTickets(self.tickets),
             tables=tables,
             house={"house-1"},
@@ -70,6 +70,31 @@ async def test_a_process_that_has_not_heard_of_it_seats_no_suspended_player() ->
     assert {refused.value.reason, also.value.reason} == {"PLAYER_SUSPENDED"}
     await world.players.restore(ADMIN, "ann")
     assert await world.hall.lobby.create(ANN, TRIO)
+
+
+async def test_a_door_does_not_stay_closed_when_a_suspension_is_lifted_while_it_is_made() -> None:
+    class Restoring(MemoryDoors):
+        async def keep_out(self, player: str, until_ms: int) -> None:
+            await world.players.restore(ADMIN, player)
+            await super().keep_out(player, until_ms)
+
+    world = World(Restoring)
+    await world.suspend()
+    assert await world.hall.lobby.create(ANN, TRIO)
+
+
+async def test_a_door_does_not_stay_open_when_a_suspension_is_made_while_another_is_lifted() -> None:
+    """[PLAYER_SUSPENDED] The directory has the last word."""
+
+    class Suspending(MemoryDoors):
+        async def let_in(self, player: str) -> None:
+            await world.suspend(player)
+            await super().let_in(player)
+
+    world = World(Suspending)
+    await world.players.restore(ADMIN, "ann")
+    with pytest.raises(Refusal, match="suspended"):
+        await world.hall.lobby.create(ANN, TRIO)
 
 
 async def test_an_opaque_player_is_suspended_by_the_account_behind_it() -> None:
