@@ -78,6 +78,15 @@ def _end(acts: dict[int, pb.Act], _: int, payload: bytes) -> None:
 _APPLIED = {BEGUN: _begin, ENDED: _end}
 
 
+def drained_before(number: int, acts: Iterable[pb.Act]) -> frozenset[str]:
+    """Return the processes that were drained by those of `acts` before the act `number`, or may be just now.
+
+    By this, two admins who drain the last two of a kind at once do so one after the other.
+    """
+    earlier = [act for act in acts if act.number < number and act.state != pb.ACT_STATE_REFUSED]
+    return frozenset(act.deed.replica_drain.replica_id for act in earlier if act.deed.HasField("replica_drain"))
+
+
 def chosen(acts: Iterable[pb.Act], *, admin_id: str, target: str) -> Sequence[pb.Act]:
     """Return those of `acts` of an admin and on a target, where these are given."""
     return [act for act in acts if admin_id in ("", act.admin_id) and (not target or target == target_of(act.deed))]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from promontory.admin.ports import Replicas
 from promontory.api.admin.v1 import admin_service_pb2 as pb
@@ -13,30 +12,30 @@ from promontory.runtime.replica_servicer import replica_unknown
 
 
 class Draining:
-    """The use cases of draining; one process at a time, so that two admins do not take the last two of a kind."""
+    """The use cases of draining."""
 
     def __init__(self, replicas: Replicas) -> None:
-        self._replicas, self._turn = replicas, asyncio.Lock()
+        self._replicas = replicas
 
     async def listed(self) -> Sequence[pb.ReplicaPlace]:
         """Return the processes that are found, and what does not answer."""
         return await self._replicas.found()
 
-    async def drain(self, replica_id: str, *, force: bool, again: bool) -> None:
-        """Have the process `replica_id` stop, if another of its kind serves or it is forced.
+    async def drain(self, replica_id: str, *, force: bool, again: bool, leaving: Collection[str] = ()) -> None:
+        """Have the process `replica_id` stop, if one of its kind that is none of `leaving` serves, or it is forced.
 
         Where it is done `again`, because nobody knows whether it was, that it is gone means that it was. Raises the
         refusals `REPLICA_UNKNOWN`, `REPLICA_LAST` and `PEER_UNAVAILABLE`.
         """
-        async with self._turn:
-            places = [place for place in await self._replicas.found() if place.HasField("replica")]
-            place = next((place for place in places if place.replica.replica_id == replica_id), None)
-            if place is not None and not _is_draining(place):
-                if not force and not any(_stands_in(other, place) for other in places):
-                    raise _replica_last(place)
-                await self._replicas.drain(place)
-            elif place is None and not again:
-                raise replica_unknown(replica_id, [place.replica.replica_id for place in places])
+        places = [place for place in await self._replicas.found() if place.HasField("replica")]
+        place = next((place for place in places if place.replica.replica_id == replica_id), None)
+        if place is not None and not _is_draining(place):
+            staying = [other for other in places if other.replica.replica_id not in leaving]
+            if not force and not any(_stands_in(other, place) for other in staying):
+                raise _replica_last(place)
+            await self._replicas.drain(place)
+        elif place is None and not again:
+            raise replica_unknown(replica_id, [place.replica.replica_id for place in places])
 
 
 def _is_draining(place: pb.ReplicaPlace) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from promontory.admin.domain import Why, chosen, target_of
+from promontory.admin.domain import Why, chosen, drained_before, target_of
 from promontory.admin.draining import Draining
 from promontory.admin.obligations import Obligations
 from promontory.admin.ports import Players, Rules
@@ -118,7 +118,8 @@ class Acts:
 
     async def _drain(self, act: pb.Act, is_first: bool) -> None:
         deed = act.deed.replica_drain
-        await self._draining.drain(deed.replica_id, force=deed.force, again=not is_first)
+        leaving = drained_before(act.number, (await self._record.acts()).values())
+        await self._draining.drain(deed.replica_id, force=deed.force, again=not is_first, leaving=leaving)
 
     async def listed(
         self, caller: Caller, *, admin_id: str, target: str, size: int, token: str

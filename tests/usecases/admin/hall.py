@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from promontory.api.admin.v1 import admin_service_pb2 as pb
@@ -14,15 +15,20 @@ FIRST, SECOND, OTHER = "rules.pacific-00000001", "rules.pacific-00000002", "scor
 class Hall:
     """The port `Replicas`: two processes of Pacific, one of scoring, and an address where nothing answers.
 
-    With `is_deaf` a process is drained, but the answer is lost.
+    With `is_deaf` a process is drained, but the answer is lost. Who looks waits until `lookers` do.
     """
 
     def __init__(self) -> None:
         self.places = [_place(name) for name in (FIRST, SECOND, OTHER)]
         self.drained: list[str] = []
         self.is_deaf = False
+        self.lookers, self._all_look = 1, asyncio.Event()
 
     async def found(self) -> Sequence[pb.ReplicaPlace]:
+        self.lookers -= 1
+        if self.lookers <= 0:
+            self._all_look.set()
+        await self._all_look.wait()
         return [*self.places, pb.ReplicaPlace(service="matchmaking", address="10.0.0.9:7401", problem="nothing there")]
 
     async def drain(self, place: pb.ReplicaPlace) -> None:

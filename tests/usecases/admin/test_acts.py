@@ -60,13 +60,13 @@ class Peers:
 
 
 class Office:
-    """An admin service without a server."""
+    """An admin service without a server, on what `other` works on if there is another one."""
 
-    def __init__(self) -> None:
-        self.log = MemoryEventLog(clock=now_ms)
+    def __init__(self, other: Office | None = None) -> None:
+        self.log = other.log if other else MemoryEventLog(clock=now_ms)
         self.peers = Peers(lambda: Record(self.log))
         obligations = Obligations(self.log, buckets=2, max_attempts=1)
-        self.hall = Hall()
+        self.hall = other.hall if other else Hall()
         self.acts = Acts(
             Record(self.log),
             rules=self.peers,

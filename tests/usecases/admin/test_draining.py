@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from promontory.admin.domain import Why
 from promontory.admin.draining import Draining
 from promontory.api.admin.v1 import acts_pb2 as pb
 from promontory.runtime.errors import Refusal
@@ -43,6 +46,18 @@ async def test_the_last_process_of_a_kind_is_drained_only_by_force(before: list[
     await draining.drain(last, force=True, again=False)
     await draining.drain(last, force=False, again=False)
     assert hall.drained == [*before, last]
+
+
+async def test_of_the_last_two_of_a_kind_two_admins_drain_only_one(office: Office) -> None:
+    """[REPLICA_LAST] Though each finds the other one serving, and each has an admin service of its own."""
+    office.hall.lookers = 2
+    deeds = [
+        each.acts.do(EVE, drain(replica), Why("new release", f"drain {replica}"))
+        for each, replica in ((office, FIRST), (Office(office), SECOND))
+    ]
+    refused = [each for each in await asyncio.gather(*deeds, return_exceptions=True) if isinstance(each, Refusal)]
+    assert [each.reason for each in refused] == ["REPLICA_LAST"]
+    assert len(office.hall.drained) == 1
 
 
 async def test_only_what_is_found_can_be_drained(office: Office) -> None:
