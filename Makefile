@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench bench-plots bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench bench-plots bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots bench-scale bench-capacity test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,12 @@ bench-matchmaking: setup ## Measure how fast matches are made, and the matcher w
 
 bench-bots: setup ## Measure bots' turns and tallies through Celery on the whole platform; a minute
 	@$(BIN)/python -m tests.bench.bots $(ARGS)
+
+bench-scale: setup ## Measure two rules processes, and clusters of one and three primaries, beside one of each; a minute
+	@$(BIN)/python -m tests.bench.scale $(ARGS)
+
+bench-capacity: setup ## Reckon from dist/bench.json what a core carries, and what five million games a day need
+	@$(BIN)/python -m tests.bench.capacity $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)

@@ -21,6 +21,7 @@ from matplotlib import pyplot as plt
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000", "#999999")
 GOAL_MS = 20
 WIDTH, HEIGHT, DPI = 8.5, 4.2, 110
+GROUPS = ("rules", "relay", "store")
 CLIENTS = {"bench", "clients"}
 """Processes that only measure."""
 THIN = 0.06
@@ -189,6 +190,18 @@ def bots(pieces: Pieces) -> Any:
     return figure
 
 
+def scale(pieces: Pieces) -> Any:
+    """Draw what a move costs in each process, by store and number of rules processes."""
+    figures = pieces["scale"]["figures"]
+    ordered = sorted(figures, key=lambda each: each["variant"]["kind"])
+    names = {name for each in figures for name in each["cpu_us_by_process"]}
+    parts = sorted(names, key=lambda name: (GROUPS.index(name.partition("-")[0]), name))
+    stacks = {
+        _spread(each["variant"]): {part: each["cpu_us_by_process"].get(part, 0.0) for part in parts} for each in ordered
+    }
+    return _stacked(stacks, "CPU µs a move", "What a move costs with more rules processes and more primaries")
+
+
 def footprint(pieces: Pieces) -> Any:
     """Draw each process's memory, idle and under load."""
     found = pieces["footprint"]
@@ -216,6 +229,7 @@ SUBJECTS: Mapping[str, tuple[str, Callable[[Pieces], Any]]] = {
     "matchmaking": ("matchmaking", matchmaking),
     "bots": ("bots", bots),
     "footprint": ("footprint", footprint),
+    "scale": ("scale", scale),
 }
 """The pictures, by the names of their files: the piece that must be there, and what draws them."""
 
@@ -266,6 +280,10 @@ def _words(name: str) -> str:
 
 def _system(variant: Mapping[str, Any]) -> str:
     return f"{variant['system']} {variant['kind']}, {_words(variant['fsync'])}"
+
+
+def _spread(variant: Mapping[str, Any]) -> str:
+    return f"{variant['kind']}, {variant['processes']} rules, {variant['store']}"
 
 
 def _at_a_time(matches: int) -> str:
