@@ -229,7 +229,7 @@ def shown(found: Report) -> Iterator[Shown]:
         costs = (rounded(each.cpu_us_per_move), parts, rounded(each.client_us_per_move), bystander)
         rate = rounded(each.moves_per_second)
         made.add_row(*_place(each.variant), rate, *times, *costs, nearest, f"{each.foreign_cores:.2f}")
-    made.caption = "The cores limit moves/s and times; CPU per move by process is the figure that scales"
+    made.caption = "Cores limit moves/s and times; CPU per move by process is what scales. Nearest: to one core"
     yield made
     ratios = table("Ratios to one rules process on one server", "store", "rules", "moves/s", "CPU/move", *GROUPS)
     for ratio in found.ratios:
