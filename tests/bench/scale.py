@@ -6,7 +6,7 @@ connections are spread over the processes without regard to matches, so that wit
 on different ones. Where one process is used, the other one is a bystander: it is only told of every commit, as each
 rules process is of all of its game. What that takes at higher rates is measured by telling of commits that nobody made.
 
-Everything shares this machine, players too, so that on two cores two processes play no faster than one could: moves a
+Everything shares this machine, players too, so that its cores limit how much faster two processes play: moves a
 second and times are no measure of what a larger site does. What scales is CPU time per move by process: a second
 process helps as long as that stays the same, and the process that is nearest to one core is the next wall, since none
 of them uses more than one. `python -m tests.bench.capacity` reckons from these figures what operators need.
