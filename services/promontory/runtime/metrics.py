@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
+from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, start_http_server
+import prometheus_client
+from prometheus_client import REGISTRY, Counter, Histogram, disable_created_metrics, start_http_server
 
 from promontory import __version__
 
 _FAST = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WAIT = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
+
+
+class Gauge(prometheus_client.Gauge):
+    """A gauge that nobody sees before it is set: 0 would tell of what this process has not measured."""
+
+    def __init__(self, name: str, documentation: str, labelnames: Iterable[str] = (), **more: Any) -> None:
+        self._unseen = not labelnames
+        super().__init__(name, documentation, labelnames, registry=None if self._unseen else REGISTRY, **more)
+
+    def set(self, value: float) -> None:
+        """Set the gauge, and show it from now on."""
+        super().set(value)
+        if self._unseen:
+            self._unseen = False
+            REGISTRY.register(self)
+
 
 BUILD = Gauge("promontory_build_info", "The running version; always 1.", ["version"])
 BUILD.labels(version=__version__).set(1)
