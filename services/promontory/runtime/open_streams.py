@@ -33,7 +33,7 @@ class OpenStreams:
         tasks.add(task)
         try:
             yield
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):  # the latter where a message was being sent
             if task not in self._ended:
                 raise
             raise self._ended[task] from None

@@ -275,7 +275,7 @@ class _Call:
 
     async def stream(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
         started = clock.monotonic()
-        reader = Reader(self._gate.stall_seconds, lambda refusal: self._fail(refusal, started, context))
+        reader = Reader(self._gate.stall_seconds, lambda error: self._fail(error, started, context))
         try:
             request = await self._opened(incoming, context)
             with self._gate.streaming():
@@ -288,7 +288,7 @@ class _Call:
                 self._done("CANCELLED", started)
             raise
         except Exception as error:  # noqa: BLE001 - the edge: every error becomes a status
-            await self._fail(error, started, context)
+            await reader.fail(error)
         else:
             self._done("OK", started)
 
@@ -319,7 +319,8 @@ class _Call:
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))
         trace = error if refusal.kind is Kind.FAULT else None
         code = refusal.kind.value.name
-        write("rpc_refused", **self._names, code=code, reason=refusal.reason, **keys, exc_info=trace)
+        told = {**refusal.logged, **keys}
+        write("rpc_refused", **self._names, code=code, reason=refusal.reason, **told, exc_info=trace)
         return refusal
 
 

@@ -17,7 +17,7 @@ STATUS_SECONDS = 1.0
 class Reader:
     """The reader of one stream, as the task that serves it knows them: by how fast they take what they are sent."""
 
-    def __init__(self, stall_seconds: float, fail: Callable[[Refusal], Awaitable[None]]) -> None:
+    def __init__(self, stall_seconds: float, fail: Callable[[Exception], Awaitable[None]]) -> None:
         """Once a message is not taken for `stall_seconds`, `fail` sends the refusal, and then the task is cancelled."""
         self._seconds, self._fail = stall_seconds, fail
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
@@ -37,13 +37,24 @@ class Reader:
         finally:
             timer.cancel()
 
+    async def fail(self, error: Exception) -> None:
+        """Have `error` sent as the end of the stream, by whatever task does its last work.
+
+        Where the task that serves was cancelled while the reader took nothing, that is another one, which gRPC does not
+        wait for; the reader learns of the end after what was sent before.
+        """
+        if asyncio.current_task() is self._task:
+            await self._fail(error)
+            return
+        with suppress(TimeoutError, grpc.aio.AbortError, grpc.aio.InternalError):
+            async with asyncio.timeout(STATUS_SECONDS):
+                await self._fail(error)
+
     def _begin_cut(self) -> None:
         self._cutting = self._loop.create_task(self._cut())
 
     async def _cut(self) -> None:
         text = f"the reader took nothing for {self._seconds:g} seconds; watch again"
-        with suppress(TimeoutError, grpc.aio.AbortError):
-            async with asyncio.timeout(STATUS_SECONDS):
-                await self._fail(Refusal(Kind.TOO_MANY, "SLOW_READER", text, metadata={"retrySeconds": 1}))
+        await self.fail(Refusal(Kind.TOO_MANY, "SLOW_READER", text, metadata={"retrySeconds": 1}))
         if self._task is not None:
             self._task.cancel()

@@ -17,6 +17,7 @@ from promontory.runtime.players import Players, Suspension, account_of
 from tests.integration.runtime.conftest import Scripted
 from tests.support.rules_servers import DESCRIPTOR, Client, as_player
 from tests.support.serving import Keys, reason_of, served
+from tests.support.waiting import eventually
 
 HOUR_SECONDS = 3600
 
@@ -92,6 +93,30 @@ async def test_streams_end_when_their_callers_token_is_revoked(here: Served) -> 
     done, _ = await asyncio.wait([going_on], timeout=0.1)
     assert not done
     going_on.cancel()
+
+
+async def test_a_suspended_player_who_reads_slowly_learns_it_too(here: Served, scripted: Scripted) -> None:
+    """[PLAYER_SUSPENDED] After what was sent before: the server stands in the middle of sending more."""
+    sent = 0
+
+    async def flood(request: Any, context: Any) -> Any:
+        nonlocal sent
+        for sent in range(1, 501):
+            yield pb.WatchMatchResponse(commit={"version": sent, "match": {"match_id": "x" * 60_000}})
+
+    async def is_stuck() -> bool:
+        before = sent
+        await asyncio.sleep(0.05)
+        return 0 < before == sent
+
+    scripted.stream = flood
+    watching = aiter(here.client("ada").stream("WatchMatch"))
+    await anext(watching)
+    await eventually(is_stuck)
+    await here.suspend("ada")
+    with pytest.raises(grpc.aio.AioRpcError) as ended:
+        [_ async for _ in watching]
+    assert (reason_of(ended.value), sent < 500) == ("PLAYER_SUSPENDED", True)
 
 
 async def test_a_suspended_player_is_refused_and_streams_end(here: Served) -> None:
