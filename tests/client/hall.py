@@ -136,12 +136,11 @@ class Hall:
     """Where bots meet."""
 
     def __init__(self, address: str, keys: Keys, queue: PairingQueue, *, scorer: HastyScorer) -> None:
-        self.address, self.queue, self.scorer = address, queue, scorer
-        self._keys = keys
+        self.address, self.keys, self.queue, self.scorer = address, keys, queue, scorer
 
     def client(self, player: str) -> AsyncClient:
         """Return a client of `player`."""
-        return client_of(self.address, self._keys, player)
+        return client_of(self.address, self.keys, player)
 
 
 def client_of(address: str, keys: Keys, player: str) -> AsyncClient:

@@ -23,6 +23,7 @@ from promontory.games.registry import game
 from promontory.games.transcontinental.cards import shipped_cards
 from promontory.games.transcontinental.events import Event
 from promontory.games.transcontinental.state import State
+from promontory.rules.playing import Player
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.identity import caller
 
@@ -124,7 +125,8 @@ class Referee:
         self.told_heartbeat_seconds = 0.0
         self.data_hash = GAME.data_hash
         self.skips: set[int] = set()
-        self._heartbeat_seconds = heartbeat_seconds
+        self.streams: Any = Streams(self)
+        self.heartbeat_seconds = heartbeat_seconds
         self._draws = KeyedDraws(b"test", GAME.name)
         self._answers: dict[str, tuple[bytes, int]] = {}
         self._changed = asyncio.Condition()
@@ -194,6 +196,11 @@ class Referee:
                     yield self._completed(message)
             finally:
                 self.open_streams -= 1
+
+    async def Play(self, requests: Any, context: Any) -> AsyncIterator[pb.PlayResponse]:
+        with self.faults.call("Play", None):
+            async for response in Player(Streamed(self), requests, self.streams, pb).responses():
+                yield response
 
     async def ListMatchEvents(self, request: pb.ListMatchEventsRequest, context: Any) -> pb.ListMatchEventsResponse:
         with self.faults.call("ListMatchEvents", request):
@@ -281,7 +288,7 @@ class Referee:
 
     async def _moved_past(self, version: int) -> bool:
         try:
-            async with asyncio.timeout(self._heartbeat_seconds), self._changed:
+            async with asyncio.timeout(self.heartbeat_seconds), self._changed:
                 await self._changed.wait_for(lambda: self.version > version)
         except TimeoutError:
             return False
@@ -330,6 +337,55 @@ class Referee:
             placements = [match_pb2.Placement(seat=s, place=place, score=score) for s, (place, score) in standing]
             match.outcome.CopyFrom(match_pb2.Outcome(reason=reason, placements=placements))
         return match
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """The response to a submission, as `Player` hands it about."""
+
+    response: pb.SubmitCommandResponse
+
+    @property
+    def step(self) -> pb.SubmitCommandResponse:
+        """What has the version."""
+        return self.response
+
+
+class Streamed:
+    """A referee's match, played over one stream as the real service has it."""
+
+    def __init__(self, referee: Referee) -> None:
+        self._referee = referee
+
+    def watched(self, request: Any) -> Any:
+        return self._referee.WatchMatch(request, None)
+
+    async def submitted(self, request: Any) -> Any:
+        return Accepted(await self._referee.SubmitCommand(request, None))
+
+    def accepted(self, answer: Any, seat: int, *, briefly: bool) -> Any:
+        return pb.SubmitCommandResponse(version=answer.step.version) if briefly else answer.response
+
+    def end(self, reason: Any) -> StreamEnd:
+        return StreamEnd(reason=stream_pb2.STREAM_END_REASON_SERVER_DRAINING, resumable=True)
+
+
+class Streams:
+    """How streams live that matches are played over, and when they are to end."""
+
+    max_stream_seconds = 3600.0
+
+    def __init__(self, referee: Referee) -> None:
+        self._referee = referee
+        self.draining = asyncio.Event()
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """How often they have a heartbeat: what the referee says, if it does."""
+        return self._referee.told_heartbeat_seconds or 2.0
+
+    async def drained(self) -> None:
+        """Return once they are to end."""
+        await self.draining.wait()
 
 
 def heartbeat(version: int) -> stream_pb2.Heartbeat:

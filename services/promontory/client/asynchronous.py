@@ -86,6 +86,16 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
+    def over_one_stream(self) -> Self:
+        """Have the seats and matches that are asked for from now on played over one stream for each game; return self.
+
+        What comes of `updates` and `submit` is the same, and costs the servers a fraction: the more matches at a time,
+        the better it pays. Where a server does not know such streams, calls are made after all.
+        """
+        if self._connection.lines is None:
+            self._connection.lines = {}
+        return self
+
     async def close(self) -> None:
         """Close the connections. What is under way ends with `ClientClosed`. Closing again changes nothing."""
         await self._connection.close()

@@ -67,6 +67,11 @@ class Client:
     ) -> None:
         self.close()
 
+    def over_one_stream(self) -> Self:
+        """Have matches played over one stream for each game; return self. See `AsyncClient.over_one_stream`."""
+        self._portal.client.over_one_stream()
+        return self
+
     def close(self) -> None:
         """Close the connections and end the thread. Closing again changes nothing."""
         self._portal.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
@@ -30,6 +30,9 @@ from promontory.client.outages import OnOutage, OutageWatch
 from promontory.client.retrying import Patience, Timing, told_silence_seconds
 from promontory.client.stubs import Stub
 
+if TYPE_CHECKING:
+    from promontory.client.line import Line
+
 Token: TypeAlias = str | Callable[[], str]
 """A token, or what returns a good one whenever a call is made; it must not block."""
 
@@ -40,6 +43,10 @@ _USER_AGENT = f"promontory-python/{__version__}"
 _carried: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("carried", default=())
 
 
+class Moved(Unavailable):
+    """What a stream was for goes on over another one at once: nothing failed."""
+
+
 @contextmanager
 def carrying(*metadata: tuple[str, str]) -> Iterator[None]:
     """Add `metadata` to the calls that are made in the body, such as W3C's `traceparent`."""
@@ -48,6 +55,11 @@ def carrying(*metadata: tuple[str, str]) -> Iterator[None]:
         yield
     finally:
         _carried.reset(token)
+
+
+def is_carrying() -> bool:
+    """Tell whether the calls that are made now carry anything of their own."""
+    return bool(_carried.get())
 
 
 class Connection:
@@ -67,6 +79,8 @@ class Connection:
         self.timing = timing
         self.retry_seconds = retry_seconds
         self.closed = False
+        self.lines: dict[str, Line] | None = None
+        """Over what games are played, by their services; None while they are played by calls."""
         self._endpoints = Endpoints(endpoints)
         self._token = token
         self._channels: dict[str, grpc.aio.Channel] = {}
@@ -189,8 +203,9 @@ class Remote:
         while True:
             cut: PromontoryError = Unavailable("the stream ended before its time", reason="STREAM_CUT")
             try:
-                async for message in self.stream(method, next_request()):
-                    yield message
+                async with aclosing(self.stream(method, next_request())) as messages:
+                    async for message in messages:
+                        yield message
             except PromontoryError as error:
                 if not _is_resumable(error):
                     raise
@@ -198,13 +213,14 @@ class Remote:
             await self._pause(patience, cut)
 
     async def _pause(self, patience: Patience, error: PromontoryError) -> None:
+        if isinstance(error, Moved) and patience.seconds_left():
+            return
         if not isinstance(error, ResourceExhausted):
             self._connection.outages.failed(self._connection.address(self._service), error)
         await patience.pause(error)
 
     async def _attempt(self, method: str, request: Message, patience: Patience) -> Any:
-        stub = self._connection.stub(self._service)
-        seconds = min(self._timing.call_seconds, patience.seconds_left() or self._timing.call_seconds)
+        stub, seconds = self._connection.stub(self._service), self._attempt_seconds(patience)
         try:
             with self._failures(method):
                 return await getattr(stub, method)(request, timeout=seconds, metadata=self._connection.metadata())
@@ -212,6 +228,10 @@ class Remote:
             if is_from_transport(error):
                 await self._connection.abandon(self._service, stub)
             raise
+
+    def _attempt_seconds(self, patience: Patience) -> float:
+        """Return how long one attempt may take."""
+        return min(self._timing.call_seconds, patience.seconds_left() or self._timing.call_seconds)
 
     async def _read(self, stub: Stub, method: str, call: Any, silence_seconds: float) -> Any:
         try:

@@ -8,7 +8,7 @@ except promontory.FailedPrecondition as error:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -212,20 +212,28 @@ _CLASSES: Mapping[grpc.StatusCode, type[PromontoryError]] = {
         Unauthenticated,
     )
 }
+_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def from_call(error: grpc.aio.AioRpcError) -> PromontoryError:
     """Return the failure of a call as the SDK raises it, decoded from the status that came with it."""
     status = _status(error)
+    return _failure(error.code(), status.message or error.details() or "the call failed", status.details)
+
+
+def from_status(status: status_pb2.Status) -> PromontoryError:
+    """Return what a call that ended with `status` would raise."""
+    return _failure(_CODES.get(status.code, grpc.StatusCode.UNKNOWN), status.message, status.details)
+
+
+def _failure(code: grpc.StatusCode, message: str, details: Iterable[Any]) -> PromontoryError:
     info, delay = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
     request = error_details_pb2.BadRequest()
-    for detail in status.details:
+    for detail in details:
         _unpack_into(detail, (info, delay, request))
-    kind = _CLASSES.get(error.code(), Unknown)
-    if info.reason == "VERSION_CONFLICT":
-        kind = VersionConflict
+    kind = VersionConflict if info.reason == "VERSION_CONFLICT" else _CLASSES.get(code, Unknown)
     return kind(
-        status.message or error.details() or "the call failed",
+        message,
         reason=info.reason,
         metadata=info.metadata,
         fields={violation.field: violation.description for violation in request.field_violations},

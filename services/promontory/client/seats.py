@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from promontory.client.connection import Connection, Remote
+from promontory.client.connection import Connection
 from promontory.client.errors import (
     FailedPrecondition,
     Internal,
@@ -19,6 +19,7 @@ from promontory.client.errors import (
     VersionConflict,
     understanding,
 )
+from promontory.client.line import remote_of
 from promontory.client.matches import Commit, LegalAt, MatchSummary, Preview, Update, match_events_of, match_of
 from promontory.client.watching import OnHeartbeat, Watch
 from promontory.codec import registry as codecs
@@ -54,7 +55,7 @@ class GameRemote:
     def __init__(self, connection: Connection, game: GameEntry) -> None:
         self.game = game
         self.codec = codecs.codec(game.name)
-        self.remote = Remote(connection, self.codec.service)
+        self.remote = remote_of(connection, self.codec.service)
 
     def request(self, method: str, **fields: Any) -> Message:
         """Return the request message of `method`; fields that are None stay unset."""
