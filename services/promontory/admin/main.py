@@ -85,8 +85,14 @@ def service(admin: AdminServicer, log: RedisEventLog, settings: AdminSettings) -
 
 
 def accepted(settings: AdminSettings) -> Accepted:
-    """Return which tokens are taken: those for admins."""
-    return Accepted(SUBJECT, max_age_seconds=settings.max_token_age_seconds, audience=ADMIN_AUDIENCE)
+    """Return which tokens are taken: those for admins, by whom players' are issued too."""
+    return Accepted(
+        SUBJECT,
+        max_age_seconds=settings.max_token_age_seconds,
+        issuer=settings.token_issuer,
+        audience=ADMIN_AUDIENCE,
+        service_audience=ADMIN_AUDIENCE,
+    )
 
 
 def servicer(log: EventLog, owings: Owings, peers: Peers, *, settings: AdminSettings) -> AdminServicer:

@@ -45,9 +45,11 @@ class KeyRing:
             )
 
     def environ(self) -> dict[str, str]:
-        """Return the settings that point the processes to these keys."""
+        """Return the settings that point the processes to these keys, and say what stands in tokens by them."""
         return {
             "PROMONTORY_PLAYER_KEYS_FILE": str(self.player_keys_file),
+            "PROMONTORY_TOKEN_ISSUER": identity.PLAYERS,
+            "PROMONTORY_TOKEN_AUDIENCE": identity.AUDIENCE,
             "PROMONTORY_SERVICE_KEY_FILE": str(self.service_key_file),
             "PROMONTORY_SERVICE_KEYS_FILE": str(self.service_keys_file),
             "PROMONTORY_SEAL_KEY_FILE": str(self.seal_key_file),

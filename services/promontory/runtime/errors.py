@@ -41,7 +41,8 @@ class Refusal(Exception):
     """A service says no: a stable reason, a sentence for people, and the values that matter in `metadata`.
 
     `fields` maps the path of each malformed field to what is wrong with it. `retrySeconds` in the metadata becomes the
-    `RetryInfo`, `limitName` the `QuotaFailure`; what is unavailable may be tried again after a second.
+    `RetryInfo`, `limitName` the `QuotaFailure`; what is unavailable may be tried again after a second. `logged` are
+    more keys for the server's log line, of which the caller is told nothing.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Refusal(Exception):
         self.message = message
         self.fields = fields or {}
         self.metadata = metadata or {}
+        self.logged: dict[str, str] = {}
 
     @property
     def retry_seconds(self) -> float | None:

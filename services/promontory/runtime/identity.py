@@ -1,7 +1,7 @@
 """Who is calling: JSON Web Tokens for players and services, their keys and scopes.
 
-Players' tokens come from the issuer `promontory`, services' from `promontory-services`; each issuer has its own keys,
-so that whoever signs for players can never speak for a service.
+Players' tokens come from the issuer that the settings name, services' from `promontory-services`; each issuer has its
+own keys, so that whoever signs for players can never speak for a service.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import PLAYER_ID, Form
 from promontory.runtime.recent import Recent
+from promontory.runtime.settings import ADMINS_AUDIENCE, SERVICES_ISSUER
 
 AUDIENCE = "promontory"
-ADMIN_AUDIENCE = "promontory-admin"
+ADMIN_AUDIENCE = ADMINS_AUDIENCE
 """Whom admins' tokens are for: what players call takes none of them, and the admin service no others."""
 PLAYERS = "promontory"
-SERVICES = "promontory-services"
+"""Who issues players' tokens unless the settings name somebody else, and always where the platform signs them."""
+SERVICES = SERVICES_ISSUER
 SERVICE_PREFIX = "service:"
 """What services' subjects begin with, and no player's id."""
 MAX_TOKEN_CHARACTERS = 8192
+MAX_TOLD_CHARACTERS = 120
+"""How much of what stands in a refused token is logged."""
+NOT_YET = "not good yet"
 LEEWAY_SECONDS = 5
 """By how much the clock of who issues tokens may differ from this one."""
 PROVEN_TOKENS = 10_000
@@ -194,17 +199,50 @@ class _Proven(msgspec.Struct, frozen=True):
         if self.expires <= now - LEEWAY_SECONDS:
             raise _invalid("expired")
         if max(self.not_before, int(self.issued)) > now + LEEWAY_SECONDS:
-            raise _invalid("does not verify")
+            raise _invalid(NOT_YET)
         if now - self.issued > max_age:
             raise _invalid("too old")
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """What tokens are accepted: for `audience`, with such a subject, until they are too old, whatever they say."""
+    """What tokens are accepted: with such a subject, until they are too old, whatever they say.
+
+    Players' are by `issuer` and for `audience`, services' for `service_audience`, and by none but their own issuer.
+    """
 
     subject: Form = PLAYER_ID
     max_age_seconds: float = 30 * 86_400
+    issuer: str = PLAYERS
     audience: str = AUDIENCE
+    service_audience: str = AUDIENCE
+
+
+class _Trusted(msgspec.Struct, frozen=True):
+    """The public keys by their ids, and what must stand in the tokens that they verify."""
+
+    keys: dict[str, jwt.PyJWK]
+    issuer: str
+    audience: str
+    subject: Form
+    service: bool = False
+
+    def claims(self, token: str, kid: str) -> dict[str, Any]:
+        """Return what `token` says, or raise the refusal `TOKEN_INVALID`."""
+        key = self.keys[kid]
+        try:
+            return jwt.decode(
+                token,
+                key=key.key,
+                algorithms=[key.algorithm_name],
+                audience=self.audience,
+                issuer=self.issuer,
+                options={"require": ["sub", "iss", "aud", "exp", "iat"]},
+                leeway=LEEWAY_SECONDS,
+            )
+        except jwt.InvalidIssuerError as error:
+            raise _of_another(token, "iss", self.issuer) from error
+        except jwt.InvalidAudienceError as error:
+            raise _of_another(token, "aud", self.audience) from error
 
 
 class Verifier:
@@ -214,8 +252,9 @@ class Verifier:
     """
 
     def __init__(self, player_keys_file: Path, service_keys_file: Path, accepted: Accepted | None = None) -> None:
-        self._keys = {PLAYERS: _key_set(player_keys_file), SERVICES: _key_set(service_keys_file)}
-        self._accepted = accepted or Accepted()
+        self._accepted = told = accepted or Accepted()
+        services = _Trusted(_key_set(service_keys_file), SERVICES, told.service_audience, told.subject, service=True)
+        self._trusted = _Trusted(_key_set(player_keys_file), told.issuer, told.audience, told.subject), services
         self._proven = Recent[bytes, _Proven](PROVEN_TOKENS)
 
     def verify(self, token: str) -> Caller:
@@ -239,45 +278,53 @@ class Verifier:
 
     def _prove(self, token: str) -> _Proven:
         try:
-            issuer, key = self._key(jwt.get_unverified_header(token).get("kid", ""))
-            claims = jwt.decode(
-                token,
-                key=key.key,
-                algorithms=[key.algorithm_name],
-                audience=self._accepted.audience,
-                issuer=issuer,
-                options={"require": ["sub", "iss", "aud", "exp", "iat", "nbf"]},
-                leeway=LEEWAY_SECONDS,
-            )
+            kid = jwt.get_unverified_header(token).get("kid", "")
+            trusted = self._by(kid)
+            claims = trusted.claims(token, kid)
         except jwt.ExpiredSignatureError as error:
             raise _invalid("expired") from error
+        except jwt.ImmatureSignatureError as error:
+            raise _invalid(NOT_YET) from error
+        except jwt.MissingRequiredClaimError as error:
+            raise _invalid(f"it lacks the claim {error.claim}") from error
         except (jwt.InvalidTokenError, ValueError) as error:
             raise _invalid("does not verify") from error
         issued_seconds = float(claims["iat"])
-        bearer = Bearer(_caller_of(claims, issuer, self._accepted.subject), int(1000 * issued_seconds))
-        return _Proven(bearer, issued_seconds, int(claims["nbf"]), int(claims["exp"]))
+        bearer = Bearer(_caller_of(claims, trusted), int(1000 * issued_seconds))
+        return _Proven(bearer, issued_seconds, int(claims.get("nbf", issued_seconds)), int(claims["exp"]))
 
-    def _key(self, kid: str) -> tuple[str, jwt.PyJWK]:
-        for issuer, keys in self._keys.items():
-            if kid in keys:
-                return issuer, keys[kid]
-        raise _invalid("unknown key")
+    def _by(self, kid: str) -> _Trusted:
+        for trusted in self._trusted:
+            if kid in trusted.keys:
+                return trusted
+        raise _invalid("unknown key", detail=f"its kid is {kid[:MAX_TOLD_CHARACTERS]!r}")
 
 
-def _caller_of(claims: dict[str, Any], issuer: str, form: Form) -> Caller:
-    service = issuer == SERVICES
+def _caller_of(claims: dict[str, Any], trusted: _Trusted) -> Caller:
     subject, scope = claims["sub"], claims.get("scope", "")
-    if not isinstance(scope, str) or subject.startswith(SERVICE_PREFIX) is not service:
-        raise _invalid("subject or scope of another issuer")
-    if not form.fits(subject):
-        raise _invalid(f"its subject must be {form.words}")
+    if not isinstance(scope, str):
+        raise _invalid("its scope must be one text, the scopes parted by spaces")
+    if subject.startswith(SERVICE_PREFIX) is not trusted.service:
+        raise _invalid("subject of another issuer")
+    if not trusted.subject.fits(subject):
+        raise _invalid(f"its subject must be {trusted.subject.words}")
     scopes = frozenset(scope.split())
-    return Caller(subject, scopes if service else scopes - SERVICE_SCOPES, service)
+    return Caller(subject, scopes if trusted.service else scopes - SERVICE_SCOPES, trusted.service)
 
 
-def _invalid(cause: str) -> Refusal:
+def _of_another(token: str, claim: str, wanted: str) -> Refusal:
+    """Return the refusal of a token that verifies, but by its `claim` is for others; the log is told what it says."""
+    says = jwt.decode(token, options={"verify_signature": False})[claim]
+    named = {"iss": "another issuer", "aud": "another audience"}[claim]
+    return _invalid(named, detail=f"its {claim} is {says!r:.{MAX_TOLD_CHARACTERS}}, and is to be {wanted!r}")
+
+
+def _invalid(cause: str, *, detail: str = "") -> Refusal:
+    """Return the refusal `TOKEN_INVALID`; `detail` is for the log alone."""
     text = f"the token is not accepted: {cause}"
-    return Refusal(Kind.UNAUTHENTICATED, "TOKEN_INVALID", text, metadata={"cause": cause})
+    refusal = Refusal(Kind.UNAUTHENTICATED, "TOKEN_INVALID", text, metadata={"cause": cause})
+    refusal.logged = {"detail": detail} if detail else {}
+    return refusal
 
 
 def _key_set(file: Path) -> dict[str, jwt.PyJWK]:

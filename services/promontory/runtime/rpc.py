@@ -5,7 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Any
 
 import grpc
@@ -41,6 +47,8 @@ ALARMING = (
     *("TOKEN_INVALID", "TOKEN_REVOKED"),
 )
 """The reasons that operators are told of at the first time."""
+LOGGED = ("cause",)
+"""What of a refusal's metadata stands in the log line."""
 _LEVELS = {Kind.FAULT: "error", Kind.UNAVAILABLE: "warning"}
 
 
@@ -279,10 +287,10 @@ class _Call:
         try:
             request = await self._opened(incoming, context)
             with self._gate.streaming():
-                responses: AsyncIterator[Message] = self._serve(request, context)
-                async for message in responses:
-                    with reader.taking():
-                        yield message
+                async with aclosing(self._serve(request, context)) as responses:
+                    async for message in responses:
+                        with reader.taking():
+                            yield message
         except (asyncio.CancelledError, GeneratorExit):
             if not reader.is_cut:
                 self._done("CANCELLED", started)
@@ -319,7 +327,7 @@ class _Call:
         write = getattr(log, _LEVELS.get(refusal.kind, "info"))
         trace = error if refusal.kind is Kind.FAULT else None
         code = refusal.kind.value.name
-        told = {**refusal.logged, **keys}
+        told = {name: refusal.metadata[name] for name in LOGGED if name in refusal.metadata} | refusal.logged | keys
         write("rpc_refused", **self._names, code=code, reason=refusal.reason, **told, exc_info=trace)
         return refusal
 

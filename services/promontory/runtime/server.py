@@ -119,9 +119,8 @@ def _prepare(
 ) -> tuple[grpc.aio.Server, ForeignServices, str]:
     """Return a server that is bound but not started, what it serves beside `service`, and its address."""
     server = grpc.aio.server(options=options(settings))
-    subject = SUBJECT if settings.player_ids == OPAQUE else PLAYER_ID
-    usual = Accepted(subject, max_age_seconds=settings.max_token_age_seconds)
-    verifier = Verifier(settings.player_keys_file, settings.service_keys_file, service.accepted or usual)
+    usual = service.accepted or accepted(settings)
+    verifier = Verifier(settings.player_keys_file, settings.service_keys_file, usual)
     gate = Gate(verifier, limits_of(settings), players)
     servicers = [*service.servicers]
     if service.replica:
@@ -132,6 +131,16 @@ def _prepare(
     server.add_generic_rpc_handlers([UnknownMethods()])
     host = settings.listen.rpartition(":")[0]
     return server, foreign, f"{host}:{_bind(server, settings.listen)}"
+
+
+def accepted(settings: ServerSettings) -> Accepted:
+    """Return which tokens are taken where players call: theirs, as `settings` say, and services'."""
+    return Accepted(
+        SUBJECT if settings.player_ids == OPAQUE else PLAYER_ID,
+        max_age_seconds=settings.max_token_age_seconds,
+        issuer=settings.token_issuer,
+        audience=settings.token_audience,
+    )
 
 
 class CannotListen(Exception):

@@ -17,10 +17,15 @@ import msgspec
 
 PREFIX = "PROMONTORY_"
 OPAQUE = "opaque"
+SERVICES_ISSUER = "promontory-services"
+"""Who issues services' tokens, and nobody else's."""
+ADMINS_AUDIENCE = "promontory-admin"
+"""Whom admins' tokens are for, and no others."""
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=30 * 86_400)]
 Delay = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^\S+$")]
 Address = Annotated[str, msgspec.Meta(pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$")]
 """`host:port`; an IPv6 address stands in brackets, as in `[::]:7401`."""
 
@@ -53,6 +58,8 @@ class ServerSettings(ProcessSettings):
     listen: Address = "127.0.0.1:0"
     player_keys_file: Path = Path(".promontory/keys/players.jwks.json")
     service_keys_file: Path = Path(".promontory/keys/services.jwks.json")
+    token_issuer: Name = "promontory"  # noqa: S105 - a name, no secret
+    token_audience: Name = "promontory"  # noqa: S105 - a name, no secret
     player_ids: Literal["subject", "opaque"] = "subject"
     max_token_age_seconds: Seconds = 30 * 86_400
     reflection: bool = False
@@ -66,6 +73,12 @@ class ServerSettings(ProcessSettings):
     max_stall_seconds: Seconds = 30
     max_connection_age_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300
     drain_seconds: Seconds = 20
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a name that would let players' tokens pass for others."""
+        for name, taken in (("token_issuer", SERVICES_ISSUER), ("token_audience", ADMINS_AUDIENCE)):
+            if getattr(self, name) == taken:
+                raise ValueError(f"{PREFIX}{name.upper()}: cannot be {taken}, which is not for players")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +235,8 @@ def _given(environ: Mapping[str, str]) -> dict[str, str]:
 def _named(error: msgspec.ValidationError) -> str:
     """Return what is wrong, with the name that stands in the environment."""
     problem, _, path = str(error).partition(" - at ")
-    return f"{PREFIX}{path.strip('`$.').upper()}: {problem}"
+    name = path.strip("`$.").upper()
+    return f"{PREFIX}{name}: {problem}" if name else problem
 
 
 def _decode(kind: type, value: object) -> object:

@@ -148,7 +148,7 @@ async def test_without_a_token_nothing_is_served(
     """[errors TOKEN_INVALID] Not even the request is looked at."""
     refused = await failed(Client(channel, metadata).raw(method, b"\xff"))
     assert (refused.code(), dict(details_of(refused)["ErrorInfo"].metadata)) == (Code.UNAUTHENTICATED, {"cause": cause})
-    assert [line["reason"] for line in lines] == ["TOKEN_INVALID"]
+    assert [(line["reason"], line["cause"]) for line in lines] == [("TOKEN_INVALID", cause)]
 
 
 async def test_no_token_is_in_a_log_line(channel: grpc.aio.Channel, keys: Keys, scripted: Scripted, lines: Any) -> None:

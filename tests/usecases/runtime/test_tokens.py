@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from promontory.runtime import clock
+from promontory.admin import main as admin
+from promontory.runtime import clock, server
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.forms import SUBJECT
 from promontory.runtime.identity import (
+    ADMIN_AUDIENCE,
     MAX_TOKEN_CHARACTERS,
     PLAYER_SCOPES,
     PLAYERS,
@@ -24,9 +26,11 @@ from promontory.runtime.identity import (
     caller,
     serve_as,
 )
+from promontory.runtime.settings import AdminSettings, ServerSettings
 from tests.support.forging import ABSENT, Ring, claims, encoded, in_seconds, ring, service_claims, with_secret
 
 Forge = Callable[[Ring], str]
+REQUIRED = ("sub", "iss", "aud", "exp", "iat")
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +120,16 @@ FORGED: dict[str, Forge] = {
     "an end that is infinite": player(claims(exp=float("inf"))),
     "an end that is a list": player(claims(exp=[1])),
     "not yet": player(claims(nbf=in_seconds(36_000))),
-    "no beginning": player(claims(nbf=ABSENT)),
+    "a beginning that is a word": player(claims(nbf="now")),
+    "a beginning that is a list": player(claims(nbf=[1])),
+    "a beginning that is infinite": player(claims(nbf=float("inf"))),
+    "a beginning that is nothing": player(claims(nbf=None)),
     "issued in the future": player(claims(iat=in_seconds(36_000))),
     "never issued": player(claims(iat=ABSENT)),
+    "issued at a word": player(claims(iat="now")),
+    "issued infinitely late": player(claims(iat=float("inf"))),
+    "issued infinitely early": player(claims(iat=float("-inf"))),
+    "issued at no number": player(claims(iat=float("nan"))),
     # nobody
     "no subject": player(claims(sub=ABSENT)),
     "an empty subject": player(claims(sub="")),
@@ -163,6 +174,14 @@ def test_a_forged_or_faulty_token_is_refused(keys: Ring, forge: Forge) -> None:
         (FORGED["too long"], "too long"),
         (FORGED["a stranger's key"], "unknown key"),
         (FORGED["an empty subject"], "its subject must be 1 to 64 of a-z, 0-9, _, -, ., :"),
+        (FORGED["a list of scopes"], "its scope must be one text, the scopes parted by spaces"),
+        (FORGED["a service by players' key and issuer"], "subject of another issuer"),
+        (FORGED["another issuer"], "another issuer"),
+        (FORGED["another audience"], "another audience"),
+        (FORGED["not yet"], "not good yet"),
+        (FORGED["issued in the future"], "not good yet"),
+        (FORGED["a changed signature"], "does not verify"),
+        *((player(claims(**{claim: ABSENT})), f"it lacks the claim {claim}") for claim in REQUIRED),
     ],
 )
 def test_the_cause_says_what_to_do_about_it(keys: Ring, forge: Forge, cause: str) -> None:
@@ -170,6 +189,78 @@ def test_the_cause_says_what_to_do_about_it(keys: Ring, forge: Forge, cause: str
     with pytest.raises(Refusal) as refused:
         keys.verifier.verify(forge(keys))
     assert refused.value.metadata == {"cause": cause}
+
+
+@pytest.mark.parametrize(
+    ("forge", "detail"),
+    [
+        (FORGED["another issuer"], "its iss is 'https://elsewhere.example', and is to be 'promontory'"),
+        (FORGED["another audience"], "its aud is 'elsewhere', and is to be 'promontory'"),
+        (FORGED["a stranger's key"], "its kid is 'stranger'"),
+    ],
+)
+def test_the_log_is_told_more_than_the_caller(keys: Ring, forge: Forge, detail: str) -> None:
+    """[errors TOKEN_INVALID] So that who sets a provider up sees what is amiss."""
+    with pytest.raises(Refusal) as refused:
+        keys.verifier.verify(forge(keys))
+    assert refused.value.logged == {"detail": detail}
+    assert detail not in refused.value.message
+
+
+def test_what_a_token_says_is_logged_in_part_only(keys: Ring) -> None:
+    with pytest.raises(Refusal) as refused:
+        keys.verifier.verify(keys.players.sign(claims(iss="x" * 5000)))
+    assert len(refused.value.logged["detail"]) < 200
+
+
+def test_a_token_need_not_say_since_when_it_is_good(keys: Ring) -> None:
+    """[RFC 9068 2.2] Many providers send no `nbf`; it is good from when it was issued."""
+    assert keys.verifier.verify(keys.players.sign(claims(nbf=ABSENT))).subject == "ada"
+
+
+PROVIDER, API = "https://id.example.org/realms/games/", "https://games.example.org"
+ELSEWHERE = server.accepted(ServerSettings(token_issuer=PROVIDER, token_audience=API))
+FOR_ADMINS = admin.accepted(AdminSettings(token_issuer=PROVIDER, token_audience=API))
+
+
+def test_players_may_have_a_provider_and_an_audience_of_other_names(keys: Ring) -> None:
+    """[TOKEN_ISSUER, TOKEN_AUDIENCE] As they are registered with the provider."""
+    token = keys.rsa.sign(claims(iss=PROVIDER, aud=API, nbf=ABSENT))
+    assert keys.accepting(ELSEWHERE).verify(token) == Caller("ada", frozenset({"match:play"}))
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        player(claims()),
+        player(claims(iss=PROVIDER)),
+        player(claims(aud=API)),
+        player(claims(iss=PROVIDER.rstrip("/"), aud=API)),
+        player(service_claims(aud=API)),
+        service(claims(iss=PROVIDER, aud=API)),
+        service(service_claims(iss=PROVIDER)),
+        service(service_claims(aud=API)),
+        player(claims(sub="service:relay", iss=PROVIDER, aud=API)),
+    ],
+)
+def test_under_other_names_no_other_tokens_are_taken(keys: Ring, forge: Forge) -> None:
+    """[TOKEN_ISSUER, TOKEN_AUDIENCE] Neither with the usual names, nor one key's under the names of the other."""
+    with pytest.raises(Refusal):
+        keys.accepting(ELSEWHERE).verify(forge(keys))
+
+
+def test_admins_have_players_issuer_and_an_audience_of_their_own(keys: Ring) -> None:
+    """[docs/admin.md] One provider gives both kinds of tokens; neither is of use for the other."""
+    player_token, admin_token = (keys.rsa.sign(claims(iss=PROVIDER, aud=aud)) for aud in (API, ADMIN_AUDIENCE))
+    assert keys.accepting(FOR_ADMINS).verify(admin_token).subject == "ada"
+    with pytest.raises(Refusal):
+        keys.accepting(FOR_ADMINS).verify(player_token)
+    with pytest.raises(Refusal):
+        keys.accepting(ELSEWHERE).verify(admin_token)
+
+
+def test_services_keep_their_names_whatever_players_tokens_say(keys: Ring) -> None:
+    assert keys.accepting(ELSEWHERE).verify(keys.services.sign(service_claims())).service
 
 
 @pytest.mark.parametrize("kind", ["players", "rsa", "elliptic"])
@@ -246,7 +337,7 @@ def test_a_token_is_accepted_for_so_long_whatever_it_says(keys: Ring) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "max_age", "cause"),
-    [(90, 1000, "expired"), (40, 30, "too old"), (-60, 1000, "does not verify")],
+    [(90, 1000, "expired"), (40, 30, "too old"), (-60, 1000, "not good yet")],
 )
 def test_a_token_that_was_accepted_before_is_judged_by_the_time_again(
     keys: Ring, monkeypatch: pytest.MonkeyPatch, seconds: int, max_age: int, cause: str
