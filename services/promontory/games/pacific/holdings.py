@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
-from typing import get_args
+from collections.abc import Callable
+from typing import Any, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from promontory.games.pacific.events import (
     TokensRemoved,
 )
 from promontory.games.pacific.tokens import EMPTY_MAT, Effect, Hq, Mat, Paths, Tokens
-from promontory.games.pacific.vocabulary import KINDS, Area, Kind, PlacingSource
+from promontory.games.pacific.vocabulary import KINDS, Kind, PlacingSource
 
 HoldingsEvent = (
     SetupPlaced | TokensPlaced | TokensMoved | TokensRemoved | MoneyGained | PathPlaced | CardDrawn | EffectArmed
@@ -45,46 +45,35 @@ class Holdings(msgspec.Struct, frozen=True):
 
 def changed(holdings: Holdings, event: HoldingsEvent) -> Holdings:
     """Return `holdings` after one of the events that change them."""
-    match event:
-        case MoneyGained(_, amount):
-            return replace(holdings, money=holdings.money + amount)
-        case TokensPlaced():
-            return _placed(holdings, event)
-        case TokensMoved(_, kind, source, destination, n, _, hq_ids):
-            mat = _with(_with(holdings.mat, source, kind, -n), destination, kind, n)
-            hqs = tuple(replace(hq, area=destination) if hq.hq_id in hq_ids else hq for hq in holdings.hqs)
-            return replace(holdings, mat=mat, hqs=hqs)
-        case TokensRemoved(_, kind, area, n, _, hq_ids):
-            mat = _with(holdings.mat, area, kind, -n)
-            return replace(holdings, mat=mat, hqs=tuple(hq for hq in holdings.hqs if hq.hq_id not in hq_ids))
-        case PathPlaced(_, arrow):
-            return replace(holdings, paths=(*holdings.paths, arrow))
-        case CardDrawn(_, card_id):
-            return replace(holdings, hand=(*holdings.hand, card_id))
-        case EffectArmed(_, effect):
-            return replace(holdings, pending=(*holdings.pending, effect))
-        case SetupPlaced(_, hotel, factory):
-            return replace(holdings, mat=_with(_with(holdings.mat, hotel, Kind.HOTEL, 1), factory, Kind.FACTORY, 1))
+    return _CHANGES[type(event)](holdings, event)
 
 
 def unused(holdings: Holdings) -> Holdings:
     """Return `holdings` with HQs that have copied nothing yet, as at the start of an execution."""
+    if not holdings.hqs:
+        return holdings
     return replace(holdings, hqs=tuple(replace(hq, used=()) for hq in holdings.hqs))
+
+
+def _gained(holdings: Holdings, event: MoneyGained) -> Holdings:
+    return replace(holdings, money=holdings.money + event.amount)
 
 
 def _placed(holdings: Holdings, event: TokensPlaced) -> Holdings:
     """Add a batch; HQs of the area that were there before note its kinds, unless HQs placed it [P-21]."""
-    area, batch = event.area, event.tokens
-    mat, place, hqs = holdings.mat, event.area.place, holdings.hqs
+    mat = list(holdings.mat)
+    mat[event.area.place] += event.tokens
+    if not (holdings.hqs or event.tokens.hq):
+        return replace(holdings, mat=tuple(mat))
+    hqs, placed = _hqs_after(holdings, event), holdings.hqs_placed + event.tokens.hq
+    return replace(holdings, mat=tuple(mat), hqs=hqs, hqs_placed=placed)
+
+
+def _hqs_after(holdings: Holdings, event: TokensPlaced) -> tuple[Hq, ...]:
+    area, batch, hqs, first = event.area, event.tokens, holdings.hqs, holdings.hqs_placed + 1
     if event.source is not PlacingSource.HQ:
-        hqs = tuple(_noting(hq, batch) if hq.area is area else hq for hq in hqs)
-    ids = count(holdings.hqs_placed + 1)
-    return replace(
-        holdings,
-        mat=(*mat[:place], mat[place] + batch, *mat[place + 1 :]),
-        hqs=hqs + tuple(Hq(next(ids), area) for _ in range(batch.hq)),
-        hqs_placed=holdings.hqs_placed + batch.hq,
-    )
+        hqs = tuple([_noting(hq, batch) if hq.area is area else hq for hq in hqs])
+    return (*hqs, *(Hq(hq_id, area) for hq_id in range(first, first + batch.hq)))
 
 
 def _noting(hq: Hq, batch: Tokens) -> Hq:
@@ -92,7 +81,48 @@ def _noting(hq: Hq, batch: Tokens) -> Hq:
     return replace(hq, used=kinds) if kinds != hq.used else hq
 
 
-def _with(mat: Mat, area: Area, kind: Kind, number: int) -> Mat:
-    """Return `mat` with `number` more tokens of a kind in `area`, or fewer if it is negative."""
-    place = area.place
-    return (*mat[:place], mat[place].plus(kind, number), *mat[place + 1 :])
+def _moved(holdings: Holdings, event: TokensMoved) -> Holdings:
+    mat, hqs = list(holdings.mat), holdings.hqs
+    for area, number in ((event.source, -event.n), (event.destination, event.n)):
+        mat[area.place] = mat[area.place].plus(event.kind, number)
+    if event.hq_ids:
+        hqs = tuple(replace(hq, area=event.destination) if hq.hq_id in event.hq_ids else hq for hq in hqs)
+    return replace(holdings, mat=tuple(mat), hqs=hqs)
+
+
+def _removed(holdings: Holdings, event: TokensRemoved) -> Holdings:
+    mat, place = list(holdings.mat), event.area.place
+    mat[place] = mat[place].plus(event.kind, -event.n)
+    hqs = tuple(hq for hq in holdings.hqs if hq.hq_id not in event.hq_ids) if event.hq_ids else holdings.hqs
+    return replace(holdings, mat=tuple(mat), hqs=hqs)
+
+
+def _path_laid(holdings: Holdings, event: PathPlaced) -> Holdings:
+    return replace(holdings, paths=(*holdings.paths, event.arrow))
+
+
+def _drawn(holdings: Holdings, event: CardDrawn) -> Holdings:
+    return replace(holdings, hand=(*holdings.hand, event.card_id))
+
+
+def _armed(holdings: Holdings, event: EffectArmed) -> Holdings:
+    return replace(holdings, pending=(*holdings.pending, event.effect))
+
+
+def _set_up(holdings: Holdings, event: SetupPlaced) -> Holdings:
+    mat = list(holdings.mat)
+    for area, kind in ((event.hotel, Kind.HOTEL), (event.factory, Kind.FACTORY)):
+        mat[area.place] = mat[area.place].plus(kind, 1)
+    return replace(holdings, mat=tuple(mat))
+
+
+_CHANGES: dict[type[HoldingsEvent], Callable[[Holdings, Any], Holdings]] = {
+    MoneyGained: _gained,
+    TokensPlaced: _placed,
+    TokensMoved: _moved,
+    TokensRemoved: _removed,
+    PathPlaced: _path_laid,
+    CardDrawn: _drawn,
+    EffectArmed: _armed,
+    SetupPlaced: _set_up,
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from promontory.games.kernel import Seat
@@ -26,28 +28,50 @@ class SlotChoice(msgspec.Struct, frozen=True):
 
 def asked(state: State) -> tuple[Seat, ...]:
     """Return the seats that have something to answer in the phase, whether they have answered or not."""
-    return tuple([seat for seat in range(len(state.players)) if is_asked(state, seat)])
+    asks = _ASKS[state.phase]
+    return tuple([seat for seat, player in enumerate(state.players) if asks(player)])
 
 
 def is_asked(state: State, seat: Seat) -> bool:
     """Tell whether `seat` has something to answer in the phase, whether it has answered or not."""
-    player = state.players[seat]
-    match state.phase:
-        case Phase.PUT_OUT_FIRST:
-            return not player.has(EffectKind.LATE_PUT_OUT)
-        case Phase.PUT_OUT_LATE:
-            return player.has(EffectKind.LATE_PUT_OUT)
-        case Phase.EXECUTE:
-            return player.execution is not None and player.execution.decision is not None
-        case Phase.OVER:
-            return False
-        case _:
-            return True
+    return _ASKS[state.phase](state.players[seat])
 
 
 def waited_for(state: State) -> tuple[Seat, ...]:
     """Return the seats whose answers are missing, ascending."""
-    return tuple([seat for seat, player in enumerate(state.players) if not is_ready(player) and is_asked(state, seat)])
+    asks = _ASKS[state.phase]
+    return tuple([seat for seat, player in enumerate(state.players) if asks(player) and not is_ready(player)])
+
+
+def _everybody(_: Player) -> bool:
+    return True
+
+
+def _nobody(_: Player) -> bool:
+    return False
+
+
+def _the_early(player: Player) -> bool:
+    return not player.has(EffectKind.LATE_PUT_OUT)
+
+
+def _the_late(player: Player) -> bool:
+    return player.has(EffectKind.LATE_PUT_OUT)
+
+
+def _the_undecided(player: Player) -> bool:
+    return player.execution is not None and player.execution.decision is not None
+
+
+_ASKS: dict[Phase, Callable[[Player], bool]] = {
+    Phase.SETUP_PLACE: _everybody,
+    Phase.PUT_OUT_FIRST: _the_early,
+    Phase.PUT_OUT_LATE: _the_late,
+    Phase.CHOOSE: _everybody,
+    Phase.EXECUTE: _the_undecided,
+    Phase.OVER: _nobody,
+}
+"""Whom a phase asks."""
 
 
 def is_ready(player: Player) -> bool:
@@ -58,7 +82,9 @@ def is_ready(player: Player) -> bool:
 def slot_choice(state: State, seat: Seat) -> SlotChoice:
     """Return what `seat` has to choose in the phase of that name; empty slots cannot be chosen [P-7]."""
     player = state.players[seat]
-    slots = tuple(slot for slot, card_id in enumerate(state.table) if card_id)
+    slots = tuple([slot for slot, card_id in enumerate(state.table) if card_id])
+    if not player.active:
+        return SlotChoice(slots, min(1, len(slots)))
     extra = sum(effect.amount for effect in player.active if effect.kind is EffectKind.EXTRA_CARD)
     required = seat if player.has(EffectKind.OWN_CARD_ONLY) else None
     return SlotChoice(slots, min(1 + extra, len(slots)), required)

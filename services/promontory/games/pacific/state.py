@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -28,14 +28,13 @@ from promontory.games.pacific.events import (
     HandDealt,
     PhaseStarted,
     Reservation,
-    SeatCard,
     SeatResigned,
     SetupChosen,
     SetupPlaced,
     SlotsChosen,
     TurnEnded,
 )
-from promontory.games.pacific.holdings import HOLDINGS_EVENTS, Holdings, changed, unused
+from promontory.games.pacific.holdings import HOLDINGS_EVENTS, Holdings, HoldingsEvent, changed, unused
 from promontory.games.pacific.tokens import Effect
 from promontory.games.pacific.vocabulary import Area, EffectKind, EndReason, Phase
 
@@ -93,7 +92,7 @@ class Player(msgspec.Struct, frozen=True):
 
     def has(self, kind: EffectKind) -> bool:
         """Tell whether an effect of `kind` works for the player this turn."""
-        return kind in [effect.kind for effect in self.active]
+        return bool(self.active) and kind in [effect.kind for effect in self.active]
 
 
 class PastTurn(msgspec.Struct, frozen=True):
@@ -134,106 +133,135 @@ class State(msgspec.Struct, frozen=True):
         return len(self.players) + (DUMMIES if len(self.players) == 2 else 0)
 
 
-def with_player(state: State, seat: Seat, **changes: Any) -> State:
-    """Return `state` after `changes` to the player in `seat`."""
-    player = replace(state.players[seat], **changes)
-    return replace(state, players=(*state.players[:seat], player, *state.players[seat + 1 :]))
+def with_player(state: State, seat: Seat, player: Player) -> State:
+    """Return `state` with `player` in `seat`."""
+    players = list(state.players)
+    players[seat] = player
+    return replace(state, players=tuple(players))
 
 
 def evolve(state: State, event: Event) -> State:
     """Return `state` after `event`."""
-    match event:
-        case AreaRunStarted() | AreaRunEnded():
-            return state
-        case SetupPlaced(seat):
-            return with_player(state, seat, setup=None, holdings=changed(state.players[seat].holdings, event))
-        case CardPutOut(int() as seat, card_id):
-            return with_player(state, seat, put_out_card_id=card_id)
-        case SlotsChosen(int() as seat, slots):
-            return with_player(state, seat, slots=slots)
-        case SetupChosen(int() as seat, Area() as hotel, Area() as factory):
-            return with_player(state, seat, setup=Setup(hotel, factory))
-        case ExplicitRunsSet(seat, on):
-            return with_player(state, seat, explicit_runs=on)
-        case DecisionOpened() | DecisionAnswered() | ExecutionDone():
-            return _executing(state, event)
-        case _:
-            if isinstance(event, HOLDINGS_EVENTS):
-                return with_player(state, event.seat, holdings=changed(state.players[event.seat].holdings, event))
-            return _at_table(state, event)
+    return _EVOLVED[type(event)](state, event)
 
 
-def _executing(state: State, event: DecisionOpened | DecisionAnswered | ExecutionDone) -> State:
+def _unchanged(state: State, _: AreaRunStarted | AreaRunEnded) -> State:
+    return state
+
+
+def _holding(state: State, event: HoldingsEvent) -> State:
     player = state.players[event.seat]
-    execution = player.execution
-    if execution is None:
+    return with_player(state, event.seat, replace(player, holdings=changed(player.holdings, event)))
+
+
+def _set_up(state: State, event: SetupPlaced) -> State:
+    player = state.players[event.seat]
+    return with_player(state, event.seat, replace(player, setup=None, holdings=changed(player.holdings, event)))
+
+
+def _setup_chosen(state: State, event: SetupChosen) -> State:
+    if event.seat is None or event.hotel is None or event.factory is None:
         return state
-    match event:
-        case DecisionOpened(seat, decision):
-            execution = replace(execution, decision=decision)
-            return with_player(state, seat, decisions=player.decisions + 1, execution=execution)
-        case DecisionAnswered(seat, _, answer):
-            given = (*execution.given, Given(answer, player.explicit_runs))
-            return with_player(state, seat, execution=replace(execution, decision=None, given=given))
-        case ExecutionDone(seat):
-            return with_player(state, seat, execution=replace(execution, done=True))
+    return with_player(state, event.seat, replace(state.players[event.seat], setup=Setup(event.hotel, event.factory)))
 
 
-def _at_table(state: State, event: Event) -> State:
-    """Return `state` after what changes more than one player."""
-    match event:
-        case PhaseStarted(turn, phase):
-            table = state.table if turn == state.turn else ("",) * state.slots
-            return replace(state, turn=turn, phase=phase, table=table)
-        case CardsRevealed(_, cards):
-            return _revealed(state, cards)
-        case DummiesDealt(card_ids):
-            empty = ("",) * (DUMMIES - len(card_ids))
-            table = (*state.table[: len(state.players)], *card_ids, *empty)
-            return replace(state, deck=state.deck[len(card_ids) :], table=table)
-        case ChoicesRevealed():
-            return _chosen(state, event)
-        case TurnEnded():
-            return _ended(state, event)
-        case SeatResigned(seat):
-            return replace(state, resigned=(*state.resigned, seat))
-        case GameOver(reason, _, winners):
-            players = tuple(replace(player, setup=None, put_out_card_id="", slots=()) for player in state.players)
-            return replace(state, players=players, phase=Phase.OVER, result=Result(reason, winners))
-        case DeckShuffled(_, card_ids):
-            return replace(state, deck=card_ids)
-        case HandDealt(seat, count, card_ids):
-            dealt = replace(state.players[seat].holdings, hand=card_ids)
-            return replace(with_player(state, seat, holdings=dealt), deck=state.deck[count:])
-        case _:
-            return state
+def _card_put_out(state: State, event: CardPutOut) -> State:
+    if event.seat is None:
+        return state
+    return with_player(state, event.seat, replace(state.players[event.seat], put_out_card_id=event.card_id))
 
 
-def _revealed(state: State, cards: Iterable[SeatCard]) -> State:
-    table = list(state.table)
-    for card in cards:
-        table[card.seat] = card.card_id
-        holdings = state.players[card.seat].holdings
-        hand = tuple(card_id for card_id in holdings.hand if card_id != card.card_id)
-        state = with_player(state, card.seat, put_out_card_id="", holdings=replace(holdings, hand=hand))
-    return replace(state, table=tuple(table))
+def _slots_chosen(state: State, event: SlotsChosen) -> State:
+    if event.seat is None:
+        return state
+    return with_player(state, event.seat, replace(state.players[event.seat], slots=event.slots))
+
+
+def _explicit_runs_set(state: State, event: ExplicitRunsSet) -> State:
+    return with_player(state, event.seat, replace(state.players[event.seat], explicit_runs=event.on))
+
+
+def _decision_opened(state: State, event: DecisionOpened) -> State:
+    player = state.players[event.seat]
+    if player.execution is None:
+        return state
+    execution = replace(player.execution, decision=event.decision)
+    return with_player(state, event.seat, replace(player, decisions=player.decisions + 1, execution=execution))
+
+
+def _decision_answered(state: State, event: DecisionAnswered) -> State:
+    player = state.players[event.seat]
+    if player.execution is None:
+        return state
+    given = (*player.execution.given, Given(event.answer, player.explicit_runs))
+    execution = replace(player.execution, decision=None, given=given)
+    return with_player(state, event.seat, replace(player, execution=execution))
+
+
+def _executed(state: State, event: ExecutionDone) -> State:
+    player = state.players[event.seat]
+    if player.execution is None:
+        return state
+    return with_player(state, event.seat, replace(player, execution=replace(player.execution, done=True)))
+
+
+def _phase_started(state: State, event: PhaseStarted) -> State:
+    table = state.table if event.turn == state.turn else ("",) * state.slots
+    return replace(state, turn=event.turn, phase=event.phase, table=table)
+
+
+def _dummies_dealt(state: State, event: DummiesDealt) -> State:
+    card_ids = event.card_ids
+    empty = ("",) * (DUMMIES - len(card_ids))
+    table = (*state.table[: len(state.players)], *card_ids, *empty)
+    return replace(state, deck=state.deck[len(card_ids) :], table=table)
+
+
+def _shuffled(state: State, event: DeckShuffled) -> State:
+    return replace(state, deck=event.card_ids)
+
+
+def _dealt(state: State, event: HandDealt) -> State:
+    player = state.players[event.seat]
+    dealt = replace(player, holdings=replace(player.holdings, hand=event.card_ids))
+    return replace(with_player(state, event.seat, dealt), deck=state.deck[event.count :])
+
+
+def _resigned(state: State, event: SeatResigned) -> State:
+    return replace(state, resigned=(*state.resigned, event.seat))
+
+
+def _over(state: State, event: GameOver) -> State:
+    players = tuple(replace(player, setup=None, put_out_card_id="", slots=()) for player in state.players)
+    return replace(state, players=players, phase=Phase.OVER, result=Result(event.reason, event.winners))
+
+
+def _revealed(state: State, event: CardsRevealed) -> State:
+    players, table = list(state.players), list(state.table)
+    for seat, card_id in ((card.seat, card.card_id) for card in event.cards):
+        table[seat] = card_id
+        holdings = players[seat].holdings
+        hand = tuple([other for other in holdings.hand if other != card_id])
+        players[seat] = replace(players[seat], put_out_card_id="", holdings=replace(holdings, hand=hand))
+    return replace(state, players=tuple(players), table=tuple(table))
 
 
 def _chosen(state: State, event: ChoicesRevealed) -> State:
     """Begin the execution of every seat, its HQs having copied nothing this turn."""
+    players = list(state.players)
     for choice in event.choices:
-        player = state.players[choice.seat]
+        player = players[choice.seat]
         start = unused(player.holdings)
         execution = Execution(
             slots=choice.slots,
-            card_ids=tuple(state.table[slot] for slot in choice.slots),
+            card_ids=tuple([state.table[slot] for slot in choice.slots]),
             sole_picks=choice.sole_picks,
-            reservations=tuple(one for one in event.reservations if one.seat == choice.seat),
+            reservations=tuple([one for one in event.reservations if one.seat == choice.seat]),
             start=start,
             explicit_runs=player.explicit_runs,
         )
-        state = with_player(state, choice.seat, slots=(), holdings=start, execution=execution)
-    return replace(state, deck=state.deck[sum(one.count for one in event.reservations) :])
+        players[choice.seat] = replace(player, slots=(), holdings=start, execution=execution)
+    return replace(state, players=tuple(players), deck=state.deck[sum(one.count for one in event.reservations) :])
 
 
 def _ended(state: State, event: TurnEnded) -> State:
@@ -242,8 +270,33 @@ def _ended(state: State, event: TurnEnded) -> State:
         for seat, player in enumerate(state.players)
         if player.execution is not None
     )
-    for seat, player in enumerate(state.players):
-        active = tuple(one.effect for one in event.effects if one.seat == seat)
-        state = with_player(state, seat, active=active, execution=None, holdings=replace(player.holdings, pending=()))
+    players = list(state.players)
+    for seat, player in enumerate(players):
+        active = tuple([one.effect for one in event.effects if one.seat == seat])
+        players[seat] = replace(player, active=active, execution=None, holdings=replace(player.holdings, pending=()))
     past = PastTurn(event.turn, state.table, choices)
-    return replace(state, table=(), history=(*state.history, past))
+    return replace(state, players=tuple(players), table=(), history=(*state.history, past))
+
+
+_EVOLVED: dict[type[Event], Callable[[State, Any], State]] = {
+    AreaRunStarted: _unchanged,
+    AreaRunEnded: _unchanged,
+    **dict.fromkeys(HOLDINGS_EVENTS, _holding),
+    SetupPlaced: _set_up,
+    SetupChosen: _setup_chosen,
+    CardPutOut: _card_put_out,
+    SlotsChosen: _slots_chosen,
+    ExplicitRunsSet: _explicit_runs_set,
+    DecisionOpened: _decision_opened,
+    DecisionAnswered: _decision_answered,
+    ExecutionDone: _executed,
+    PhaseStarted: _phase_started,
+    CardsRevealed: _revealed,
+    DummiesDealt: _dummies_dealt,
+    ChoicesRevealed: _chosen,
+    TurnEnded: _ended,
+    SeatResigned: _resigned,
+    GameOver: _over,
+    DeckShuffled: _shuffled,
+    HandDealt: _dealt,
+}

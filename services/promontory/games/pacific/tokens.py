@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import add, sub
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -32,22 +32,36 @@ class Tokens(msgspec.Struct, frozen=True):
         """The number of tokens of all kinds."""
         return sum(astuple(self))
 
-    def present(self) -> list[tuple[Kind, int]]:
+    def present(self) -> tuple[tuple[Kind, int], ...]:
         """Return the kinds there are with their numbers, in kind order."""
-        return [(kind, number) for kind, number in zip(KINDS, astuple(self), strict=True) if number]
+        return _present(self)
 
     def plus(self, kind: Kind, number: int) -> Tokens:
         """Return these and `number` more tokens of one kind, or fewer if it is negative."""
-        return replace(self, **{kind: self.of(kind) + number})
+        return replace(self, **{kind: getattr(self, kind) + number})
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(*map(add, astuple(self), astuple(other)))
+        return Tokens(
+            self.fish + other.fish,
+            self.hotel + other.hotel,
+            self.factory + other.factory,
+            self.boat + other.boat,
+            self.hatchery + other.hatchery,
+            self.port + other.port,
+            self.balloon + other.balloon,
+            self.hq + other.hq,
+        )
 
     def __sub__(self, other: Tokens) -> Tokens:
-        return Tokens(*map(sub, astuple(self), astuple(other)))
+        return self + other * -1
 
     def __mul__(self, factor: int) -> Tokens:
-        return Tokens(*(number * factor for number in astuple(self)))
+        return Tokens(*[number * factor for number in astuple(self)])
+
+
+@lru_cache(maxsize=4096)
+def _present(tokens: Tokens) -> tuple[tuple[Kind, int], ...]:
+    return tuple([(kind, number) for kind, number in zip(KINDS, astuple(tokens), strict=True) if number])
 
 
 class TokenPick(msgspec.Struct, frozen=True):

@@ -147,7 +147,7 @@ class Course:
         events, decision, holdings = proceed(self._deck, seat, self.state.players[seat], execution)
         self.happen(*before)
         self.events.extend(events)  # they change holdings only, to what is known already
-        self.state = with_player(self.state, seat, holdings=holdings)
+        self.state = with_player(self.state, seat, replace(self.state.players[seat], holdings=holdings))
         self.happen(ExecutionDone(seat) if decision is None else DecisionOpened(seat, decision))
 
     def _end_turn(self) -> None:

@@ -15,10 +15,11 @@ class Area(StrEnum):
     POLYNESIA = "polynesia"
     CORAL_SEA = "coral_sea"
 
-    @property
-    def place(self) -> int:
-        """The area's place in ring order, from 0."""
-        return _PLACES[self]
+    place: int
+    """The area's place in ring order, from 0."""
+
+    def __init__(self, name: str) -> None:
+        self.place = len(type(self).__members__)
 
     @property
     def following(self) -> Area:
@@ -159,5 +160,4 @@ KINDS: tuple[Kind, ...] = tuple(Kind)
 BASIC_KINDS = (Kind.FISH, Kind.HOTEL, Kind.FACTORY, Kind.BOAT)
 """The kinds that a Port may fetch [Pacific 1.2]."""
 
-_PLACES = {area: place for place, area in enumerate(AREAS)}
 _COLOURED = dict(zip(Colour, AREAS, strict=False))
