@@ -8,6 +8,7 @@ and stations have no tracks, hence no ends.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
@@ -45,7 +46,15 @@ class Station(msgspec.Struct, frozen=True):
     owner: Seat | None
 
 
-class Board(msgspec.Struct, frozen=True):
+class Route(msgspec.Struct, frozen=True):
+    """A shortest way from a home to `station`, across `tiles` different tiles; `tile_number` is its own one's."""
+
+    station: Square
+    tile_number: int
+    tiles: int
+
+
+class Board(msgspec.Struct, frozen=True, dict=True):
     """A map with its stations and dice.
 
     `contents` says what lies on each cell, `dice` which die. `stations` are in the order in which they were placed.
@@ -55,6 +64,11 @@ class Board(msgspec.Struct, frozen=True):
     contents: bytes
     dice: tuple[Die | None, ...]
     stations: tuple[Station, ...] = ()
+
+    @cached_property
+    def found_routes(self) -> dict[Square, tuple[Route, ...]]:
+        """The shortest routes by home, as far as they have been searched on this map: a memo, no part of the value."""
+        return {}
 
     def die_at(self, square: Square) -> Die | None:
         """Return the die on `square`, if one lies there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promontory.games.railroad_dice_2.board import OFF_MAP, STATION, Board
+from promontory.games.railroad_dice_2.board import OFF_MAP, STATION, Board, Route
 from promontory.games.railroad_dice_2.edges import EDGES, Edge, opposite
 from promontory.games.railroad_dice_2.network import EXITS, Network
 from promontory.games.railroad_dice_2.plan import Cell
@@ -12,18 +12,29 @@ Tiles = int
 """A set of tiles: bit `n` for the tile with number `n` of the plan."""
 
 
-def tile_counts(board: Board, network: Network, *, most: int | None = None) -> dict[Square, int]:
-    """Return for every linked station the fewest different tiles of a route to the home, 1 or more [R-42] [R-43].
+def tile_counts(board: Board, network: Network) -> dict[Square, int]:
+    """Return for every linked station the fewest different tiles of a route to the home, 1 or more [R-42] [R-43]."""
+    return {route.station: route.tiles for route in shortest_routes(board, network)}
 
-    Routes are followed from the home, those on fewer tiles first; stations may be missing that are further away than
-    `most` tiles.
-    """
-    search = _RouteSearch(board, network)
-    for count in range(1, len(board.plan.tile_ids) + 1)[:most]:
+
+def shortest_routes(board: Board, network: Network) -> tuple[Route, ...]:
+    """Return a shortest route for every linked station, by `y`, then `x`; searched once a board and home."""
+    routes = board.found_routes.get(network.home)
+    if routes is None:
+        routes = board.found_routes[network.home] = _searched(board, network)
+    return routes
+
+
+def _searched(board: Board, network: Network) -> tuple[Route, ...]:
+    """Follow routes from the home, those on fewer tiles first."""
+    plan, search = board.plan, _RouteSearch(board, network)
+    for count in range(1, len(plan.tile_ids) + 1):
         if len(search.counts) == len(network.linked):
             break
         search.run(count)
-    return search.counts
+    return tuple(
+        Route(plan.squares[cell], plan.tile_numbers[cell], count) for cell, count in sorted(search.counts.items())
+    )
 
 
 class _RouteSearch:
@@ -36,7 +47,7 @@ class _RouteSearch:
     def __init__(self, board: Board, network: Network) -> None:
         self.board = board
         self.home = board.plan.cell(network.home)
-        self.counts: dict[Square, int] = {}
+        self.counts: dict[Cell, int] = {}
         self.waiting: list[list[tuple[Cell, Edge, Tiles]]] = [[] for _ in range(len(board.plan.tile_ids) + 1)]
         self.tiles: dict[tuple[Cell, Edge], list[Tiles]] = {}
         for edge in EDGES:
@@ -58,12 +69,12 @@ class _RouteSearch:
         tiles |= 1 << plan.tile_numbers[onward]
         if self.board.contents[onward] == STATION:
             if onward != self.home:
-                self._arrive(plan.squares[onward], tiles.bit_count())
+                self._arrive(onward, tiles.bit_count())
             return
         smallest = self.tiles.setdefault((onward, entry), [])
         if all(other & ~tiles for other in smallest):
             smallest.append(tiles)
             self.waiting[tiles.bit_count()].append((onward, entry, tiles))
 
-    def _arrive(self, station: Square, count: int) -> None:
+    def _arrive(self, station: Cell, count: int) -> None:
         self.counts[station] = min(count, self.counts.get(station, count))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -12,9 +11,8 @@ from promontory.games.railroad_dice_2.commands import Transport
 from promontory.games.railroad_dice_2.course import Course
 from promontory.games.railroad_dice_2.ending import check_end, end_game, restock
 from promontory.games.railroad_dice_2.events import PassengersMoved
-from promontory.games.railroad_dice_2.network import in_order
 from promontory.games.railroad_dice_2.restocking import is_restock_due, restock_of_all
-from promontory.games.railroad_dice_2.routes import tile_counts
+from promontory.games.railroad_dice_2.routes import shortest_routes, tile_counts
 from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.vocabulary import EndReason, Phase, RestockCause, Square
 
@@ -37,22 +35,15 @@ class TransportOption(msgspec.Struct, frozen=True):
 
 def transport_options(state: State) -> Iterator[TransportOption]:
     """Yield all that the active seat may carry, by the `y`, then `x` of the station."""
-    seat = state.active
     unused = _unused_locomotives(state)
-    linked, passengers = state.players[seat].linked, state.passengers_by_tile
-    served = [
-        (station, tile_id)
-        for station in in_order(linked.difference(state.turn.stations_used))
-        if passengers[tile_id := _tile_of(state, station)]
-    ]
-    if not unused or not served:
+    if not unused or not any(state.passengers):
         return
-    distances = tile_counts(state.map, state.network(seat), most=unused[-1])
-    for station, tile_id in served:
-        tiles = distances.get(station)
-        if tiles is not None and tiles <= unused[-1]:
-            locomotives = tuple(value for value in unused if value >= tiles)
-            yield TransportOption(station, tile_id, tiles, passengers[tile_id], locomotives)
+    tile_ids, used = state.map.plan.tile_ids, state.turn.stations_used
+    for route in shortest_routes(state.map, state.network(state.active)):
+        passengers = state.passengers[route.tile_number]
+        if passengers and route.tiles <= unused[-1] and route.station not in used:
+            locomotives = tuple(value for value in unused if value >= route.tiles)
+            yield TransportOption(route.station, tile_ids[route.tile_number], route.tiles, passengers, locomotives)
 
 
 def transport(course: Course, command: Transport) -> None:
@@ -78,9 +69,10 @@ def transport(course: Course, command: Transport) -> None:
 
 def _unused_locomotives(state: State) -> tuple[int, ...]:
     """Return the values of which the active seat has a locomotive that has not run, ascending."""
-    left = Counter(state.players[state.active].locomotives)
-    left.subtract(state.turn.locomotives_used)
-    return tuple(sorted(value for value, count in left.items() if count > 0))
+    owned, used = state.players[state.active].locomotives, state.turn.locomotives_used
+    if not used:
+        return tuple(dict.fromkeys(owned))
+    return tuple(value for value in dict.fromkeys(owned) if owned.count(value) > used.count(value))
 
 
 def _tile_of(state: State, station: Square) -> str:
