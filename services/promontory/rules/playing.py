@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Protocol
 
 from promontory.api.match.v1 import stream_pb2
@@ -116,19 +117,19 @@ class Player:
         async for request in self._requests:
             match request.WhichOneof("kind"):
                 case "follow":
-                    await self._or_refuse(self._follow(request.follow), request.follow)
+                    await self._or_refuse(self._follow, request.follow)
                 case "unfollow":
-                    await self._or_refuse(self._unfollow(request.unfollow), request.unfollow)
+                    await self._or_refuse(self._unfollow, request.unfollow)
                 case "submit":
                     await self._places.acquire()
                     self._submit(request.submit)
                 case _:
                     raise malformed("kind", "is one of follow, unfollow and submit")
 
-    async def _or_refuse(self, doing: Coroutine[Any, Any, None], about: Any) -> None:
+    async def _or_refuse(self, do: Callable[[Any], Coroutine[Any, Any, None]], about: Any) -> None:
         """Do what a request asks for; tell the refusal if there is one."""
         try:
-            await doing
+            await do(about)
         except Exception as error:  # noqa: BLE001 - as at the edge: every error is answered
             refused = stream_pb2.Refusal.FromString(self._requests.refuse(error).SerializeToString())
             await self._outbox.put(self._response(about, refused=refused))
@@ -143,7 +144,7 @@ class Player:
             raise Refusal(Kind.EXISTS, "ALREADY_FOLLOWED", text, metadata={"matchId": request.match_id})
         await self._places.acquire()
         follower = _Follower(lambda told: self._tell(request, told), self._places.release)
-        follower.task = asyncio.create_task(self._or_refuse(self._followed_by(follower, request), request))
+        follower.task = asyncio.create_task(self._or_refuse(partial(self._followed_by, follower), request))
         self._followers[key] = follower
         follower.task.add_done_callback(lambda _: self._forget(key, follower))
 
@@ -170,7 +171,7 @@ class Player:
     def _submit(self, request: Any) -> None:
         """Submit commands after those of the same match that came before."""
         before = self._last_of.get(request.match_id)
-        task = asyncio.create_task(self._or_refuse(self._submitted(request, before), request))
+        task = asyncio.create_task(self._or_refuse(partial(self._submitted, before), request))
         self._last_of[request.match_id] = task
         self._submitting.add(task)
         task.add_done_callback(lambda _: self._has_submitted(request.match_id, task))
@@ -181,7 +182,7 @@ class Player:
         if self._last_of.get(match_id) is task:
             del self._last_of[match_id]
 
-    async def _submitted(self, request: Any, before: asyncio.Task[None] | None) -> None:
+    async def _submitted(self, before: asyncio.Task[None] | None, request: Any) -> None:
         if before is not None:
             await asyncio.wait([before])
         self._requests.spend(commands=True)
