@@ -85,6 +85,7 @@ def workload(allowed: Schema, **more: Schema) -> Schema:
     """Return the schema of what holds for a workload whose settings are `allowed`, and that takes `more` values."""
     return node(
         replicas=COUNT,
+        imageTag=TEXT,
         settings=allowed,
         resources=FREE,
         autoscaling=ref("autoscaling"),
@@ -192,6 +193,14 @@ def _servers() -> Schema:
             claim=TEXT,
             ports=many(PORT),
         ),
+        "backup": node(
+            enabled=FLAG,
+            schedule=NAME,
+            generation={"type": "string", "pattern": "^[%\\w.-]+$"},
+            claim=TEXT,
+            existingSecret=ref("secret"),
+            resources=FREE,
+        ),
         "tracing": node(url={"type": "string", "pattern": "^(https?://\\S+)?$"}, ports=many(PORT)),
         "keys": node(**{name: ref("key") for name in ("players", "services", "seal", *SIGNING)}),
     }
@@ -213,7 +222,11 @@ def _surroundings() -> Schema:
         "monitoring": node(
             annotations=FLAG,
             podMonitors=node(enabled=FLAG, labels=TEXTS, interval=NAME),
-            rules=node(enabled=FLAG, labels=TEXTS),
+            rules=node(
+                enabled=FLAG,
+                runbookBaseUrl={"type": "string", "pattern": "^(https?://\\S+)?$"},
+                labels=TEXTS,
+            ),
             dashboards=node(enabled=FLAG, labels=TEXTS),
         ),
         "keda": node(

@@ -69,6 +69,7 @@ def test_no_object_is_there_twice(example: str) -> None:
         ("valkey.enabled=false", "given: none"),
         ("redis.mode=sentinel", "a server of its own"),
         ("archive.url=file:///archive", "archive.claim"),
+        ("backup.enabled=true", "backup.claim"),
         ("keda.enabled=true", "keda.prometheusAddress"),
         ("test.token.secretName=given,test.game=eighteen", "test.game"),
     ],

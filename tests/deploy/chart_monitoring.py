@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.deploy.charting import CHART, Document, run_helm, values_of
+from tests.deploy.charting import CHART, Document, rendered, run_helm, values_of
+from tests.deploy.monitored import ALERTS
 
 ALERT = """\
 groups:
@@ -61,6 +63,31 @@ def test_each_pod_is_scraped_once(documents: list[Document]) -> None:
     monitors = [each["spec"] for each in documents if each["kind"] == "PodMonitor"]
     kinds = [(each["selector"]["matchExpressions"][0]["operator"], endpoint(each)) for each in monitors]
     assert sorted(kinds) == [("In", "/stats/prometheus"), ("NotIn", "/metrics")]
+
+
+@pytest.mark.parametrize("named", ["", "nameOverride=games", "fullnameOverride=games"])
+def test_a_job_has_the_name_that_the_alert_on_processes_goes_by(named: str) -> None:
+    """[ProcessDown] The operator would call it by its namespace and the monitor, which may be called anything."""
+    documents = rendered("production-sentinel", "--set", named)
+    (alert,) = [rule for rule in ALERTS if rule["alert"] == "ProcessDown"]
+    (wanted,) = re.findall(r'job=~"(.*?)"', alert["expr"])
+    monitors = [each["spec"]["podMetricsEndpoints"][0] for each in documents if each["kind"] == "PodMonitor"]
+    jobs = [each["replacement"] for own in monitors for each in own["relabelings"] if each["targetLabel"] == "job"]
+    assert sorted(jobs) == ["promontory", "promontory-edge"]
+    assert [job for job in jobs if not re.fullmatch(wanted, job)] == []
+
+
+@pytest.mark.parametrize(
+    ("base", "link"),
+    [("", "docs/runbooks/{}.md"), ("https://git.example.org/runbooks/", "https://git.example.org/runbooks/{}.md")],
+)
+def test_an_alert_links_to_its_page_where_the_values_say_it_is(base: str, link: str) -> None:
+    documents = rendered("production-sentinel", "--set", f"monitoring.rules.runbookBaseUrl={base}")
+    packed = [each for each in documents if each["kind"] == "PrometheusRule"]
+    rules = [rule for each in packed for group in each["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
+    assert {rule["alert"]: rule["annotations"]["runbook_url"] for rule in rules} == {
+        rule["alert"]: link.format(rule["alert"]) for rule in ALERTS
+    }
 
 
 def endpoint(monitor: Document) -> str:

@@ -160,6 +160,30 @@ def test_only_those_reach_the_log_whose_environment_names_it(example: str) -> No
     assert reaching == told
 
 
+@pytest.mark.parametrize(
+    ("given", "workload", "port"),
+    [
+        ("archive.url=s3://bucket/prefix", "scoring", 443),
+        ("archive.url=s3://bucket/prefix?region=eu&endpoint=http://store:9000", "scoring", 9000),
+        ("archive.url=s3://bucket?endpoint=https%3A%2F%2Fstore%3A9443%2Fpath", "scoring", 9443),
+        ("archive.url=s3://bucket?endpoint=http://store", "scoring", 80),
+        ("tracing.url=http://collector:4319", "relay", 4319),
+        ("redis.url=redis://me@redis.example.org:6390/0", "relay", 6390),
+        ("redis.url=redis://[2001:db8::1]:6390/0", "relay", 6390),
+        (r"redis.mode=sentinel,redis.url=sentinel://a:26380\,b:26380/main,broker.url=redis://b:6390", "relay", 26380),
+        ("redis.mode=cluster,redis.url=clusters://a,broker.url=sentinels://b/broker", "relay", 26379),
+    ],
+)
+def test_the_port_that_an_address_names_is_open(given: str, workload: str, port: int) -> None:
+    """But where `ports` says otherwise."""
+    between = Network(rendered("older-kubernetes", "--set", given))
+    assert between.leaves(workload, port)
+    assert not between.leaves(workload, 1234)
+    names = {443: "archive", 9000: "archive", 9443: "archive", 80: "archive", 4319: "tracing"}
+    said = f"{given},{names.get(port, 'redis')}.ports={{1234}},broker.ports={{1234}}"
+    assert Network(rendered("older-kubernetes", "--set", said)).leaves(workload, 1234)
+
+
 def test_the_edge_and_its_test_reach_no_server() -> None:
     between = network("trial")
     assert not between.lets("edge", "valkey", REDIS)

@@ -52,14 +52,14 @@ def kind_of(pod: Document) -> str:
 def test_a_process_takes_the_settings_it_is_given(example: str, name: str) -> None:
     """It would refuse a name that no process reads, and is given none that it does not read itself.
 
-    But admins' pod, where the doctor is run, who asks for the broker too.
+    But admins' pod, where the doctor is run, who asks for the broker and for cards and tiles too.
     """
     pod = pod_of(example, name)
     given = environment(main_container(pod))
     kind = PROCESSES[kind_of(pod)]
     settings.load(kind, given)
     shared = {"PROMONTORY_" + name for name in settings_for_all(example)}
-    shared |= {"PROMONTORY_BROKER_URL"} if name == "admin" else set()
+    shared |= {"PROMONTORY_BROKER_URL", "PROMONTORY_DATA_FILES"} if name == "admin" else set()
     unread = {key for key in given if not hasattr(kind, key.removeprefix("PROMONTORY_").lower())}
     assert unread <= shared
 
@@ -68,6 +68,42 @@ def settings_for_all(example: str) -> set[str]:
     """Return the names of the settings that every process of an example is given."""
     every = [set(environment(main_container(pod_of(each, name)))) for each, name in OURS if each == example]
     return {name.removeprefix("PROMONTORY_") for name in set.intersection(*every)}
+
+
+def test_who_tells_whether_matches_can_be_played_has_the_data_that_they_are_played_with() -> None:
+    """[docs/rules-versions.md] The rules, the workers that replay what they archive, and the doctor in admins' pod."""
+    example = "production-cluster"
+    own = {name: environment(main_container(pod_of(each, name))) for each, name in OURS if each == example}
+    told = {name: given["PROMONTORY_DATA_FILES"] for name, given in own.items() if "PROMONTORY_DATA_FILES" in given}
+    assert told.keys() == {"rules-transcontinental", "workers-archive", "admin"}
+    assert len(set(told.values())) == 1
+
+
+def test_an_upgrade_can_go_in_steps() -> None:
+    """[docs/upgrades.md] The functions are the new release's first, then the rules, while the others stay."""
+    steps = "image.tag=0.2.0,image.digest=,defaults.imageTag=0.1.9,rules.imageTag=0.2.0"
+    found = pods(rendered("production-sentinel", "--set-string", steps))
+    newer = {name for name, pod in found.items() if main_image(pod) == "registry.example.org/promontory:0.2.0"}
+    older = {name for name, pod in found.items() if main_image(pod) == "registry.example.org/promontory:0.1.9"}
+    assert newer == {"load-functions", "test", *(name for name in found if name.startswith("rules-"))}
+    assert newer | older | {"edge"} == found.keys()
+
+
+def main_image(pod: Document) -> str:
+    """Return the image that a pod is about."""
+    image: str = pod["spec"]["containers"][0]["image"]
+    return image
+
+
+def test_backups_are_made_by_whoever_may_and_kept_in_turn() -> None:
+    """[docs/backup.md] The archive is copied where it is a directory, and is only read."""
+    found = {each: pods(rendered(each))["backup"] for each in ("production-sentinel", "production-cluster")}
+    assert environment_secret(found["production-sentinel"]) == "promontory-redis-backup"
+    assert main_container(found["production-cluster"])["args"] == ['exec promontory backup "/backups/$(date -u +%H)"']
+    given = {each: environment(main_container(pod)).get("PROMONTORY_ARCHIVE_URL") for each, pod in found.items()}
+    assert given == {"production-sentinel": None, "production-cluster": "file:///archive"}
+    mounts = {each["mountPath"]: each for each in main_container(found["production-cluster"])["volumeMounts"]}
+    assert (mounts["/archive"]["readOnly"], mounts["/backups"].get("readOnly")) == (True, None)
 
 
 def test_whole_numbers_are_written_as_such() -> None:
@@ -124,7 +160,7 @@ def test_a_container_has_no_rights(example: str, name: str, container: str) -> N
     assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
     assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     writable = {mount["mountPath"] for mount in own.get("volumeMounts", ()) if not mount.get("readOnly")}
-    assert writable <= {"/tmp", "/data", "/archive"}
+    assert writable <= {"/tmp", "/data", "/archive", "/backups"}
 
 
 @pytest.mark.parametrize(("example", "name", "container"), ALL_CONTAINERS)
@@ -151,7 +187,7 @@ def test_whatever_stays_is_probed(example: str) -> None:
 
 def stays(pod: Document) -> bool:
     """Tell whether a pod is to run until it is stopped."""
-    return kind_of(pod) not in {"functions", "test"}
+    return kind_of(pod) not in {"backup", "functions", "test"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -54,6 +54,8 @@ def pods(documents: tuple[Document, ...]) -> dict[str, Document]:
     """Return what pods look like, `metadata` and `spec`, by the name of what makes them."""
     makers = of_kind(documents, "Deployment", "StatefulSet", "Job")
     found = {name: maker["spec"]["template"] for name, maker in makers.items()}
+    at_times = of_kind(documents, "CronJob")
+    found |= {name: maker["spec"]["jobTemplate"]["spec"]["template"] for name, maker in at_times.items()}
     return found | of_kind(documents, "Pod")
 
 

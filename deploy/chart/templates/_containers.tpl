@@ -2,7 +2,7 @@
 {{- define "promontory.process" -}}
 {{- $values := .root.Values -}}
 - name: {{ .workload.kind }}
-  image: {{ include "promontory.image" (dict "image" $values.image "tag" .root.Chart.AppVersion) }}
+  image: {{ include "promontory.ownImage" . }}
   imagePullPolicy: {{ $values.image.pullPolicy }}
   command: [promontory]
   args: {{ toJson .workload.args }}
@@ -89,7 +89,7 @@ process without a service ends by itself when it cannot go on, and shows its met
 {{- define "promontory.functionsContainer" -}}
 {{- $values := .root.Values -}}
 - name: load-functions
-  image: {{ include "promontory.image" (dict "image" $values.image "tag" .root.Chart.AppVersion) }}
+  image: {{ include "promontory.ownImage" . }}
   imagePullPolicy: {{ $values.image.pullPolicy }}
   command: [promontory]
   args: [load-functions]

@@ -89,10 +89,18 @@
 {{- join "," $targets -}}
 {{- end }}
 
-{{- /* The operator's data as the setting names it, for a game's rules, and of all games for the workers that archive. */}}
+{{- /*
+Whether a workload has the operator's data of a game: its rules, the workers that archive, and the admin's pod, where the
+doctor is run: (dict "workload" WORKLOAD "game" GAME).
+*/}}
+{{- define "promontory.hasData" -}}
+{{- if or (eq (toString .workload.game) .game) (eq (toString .workload.queue) "archive") (eq .workload.kind "admin") }}yes{{ end -}}
+{{- end }}
+
+{{- /* That data as the setting names it. */}}
 {{- define "promontory.dataFiles" -}}
 {{- range $game, $own := .root.Values.games -}}
-{{- if or (eq (toString $.workload.game) $game) (eq (toString $.workload.queue) "archive") -}}
+{{- if include "promontory.hasData" (dict "workload" $.workload "game" $game) -}}
 {{- range $index, $file := dig "data" list ($own | default dict) -}}
 {{ $game }}=/etc/promontory/data/{{ $game | replace "_" "-" }}-{{ $index }}/{{ $file.key }},
 {{- end -}}
@@ -141,7 +149,7 @@
     name: {{ include "promontory.fullname" $root }}-pools
 {{ end -}}
 {{ range $game, $own := $values.games -}}
-{{ if or (eq (toString $workload.game) $game) (eq (toString $workload.queue) "archive") -}}
+{{ if include "promontory.hasData" (dict "workload" $workload "game" $game) -}}
 {{ range $index, $file := dig "data" list ($own | default dict) -}}
 - name: data-{{ $game | replace "_" "-" }}-{{ $index }}
   mountPath: /etc/promontory/data/{{ $game | replace "_" "-" }}-{{ $index }}

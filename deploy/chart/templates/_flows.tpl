@@ -47,18 +47,22 @@ that neither calls is open to nobody; the edge is open to everyone if the values
   ports:
     - {port: 6379, protocol: TCP}
 {{- else }}
-{{- $usual := ternary (list 6379 26379) (list 6379) (eq $values.redis.mode "sentinel") }}
-{{- include "promontory.flow" (dict "way" "to" "peers" $policy.redis "ports" ($values.redis.ports | default $usual)) }}
+{{- $ports := include "promontory.ports" (dict "given" $values.redis.ports "url" $values.redis.url "mode" $values.redis.mode) | fromYamlArray }}
+{{- include "promontory.flow" (dict "way" "to" "peers" $policy.redis "ports" $ports) }}
 {{- end }}
 {{- end }}
 {{- if and .workload.broker (include "promontory.hasBroker" .root) }}
-{{- include "promontory.flow" (dict "way" "to" "peers" $policy.broker "ports" ($values.broker.ports | default (list 6379))) }}
+{{- $ports := include "promontory.ports" (dict "given" $values.broker.ports "url" $values.broker.url) | fromYamlArray }}
+{{- include "promontory.flow" (dict "way" "to" "peers" $policy.broker "ports" $ports) }}
 {{- end }}
-{{- if and .workload.log (hasPrefix "s3:" $values.archive.url) (ne .workload.kind "relay") (ne .workload.kind "functions") }}
-{{- include "promontory.flow" (dict "way" "to" "peers" $policy.archive "ports" $values.archive.ports) }}
+{{- if and .workload.log (hasPrefix "s3:" $values.archive.url) (not (has .workload.kind (list "relay" "functions" "backup"))) }}
+{{- $store := regexFind "endpoint=[^&]+" $values.archive.url | trimPrefix "endpoint=" | replace "%3A" ":" | replace "%2F" "/" }}
+{{- $ports := include "promontory.ports" (dict "given" $values.archive.ports "url" ($store | default "https://")) | fromYamlArray }}
+{{- include "promontory.flow" (dict "way" "to" "peers" $policy.archive "ports" $ports) }}
 {{- end }}
-{{- if and $values.tracing.url (or .workload.log .workload.broker) (ne .workload.kind "functions") }}
-{{- include "promontory.flow" (dict "way" "to" "peers" $policy.tracing "ports" $values.tracing.ports) }}
+{{- if and $values.tracing.url (or .workload.log .workload.broker) (not (has .workload.kind (list "functions" "backup"))) }}
+{{- $ports := include "promontory.ports" (dict "given" $values.tracing.ports "url" $values.tracing.url) | fromYamlArray }}
+{{- include "promontory.flow" (dict "way" "to" "peers" $policy.tracing "ports" $ports) }}
 {{- end }}
 {{- end }}
 
@@ -72,4 +76,20 @@ that neither calls is open to nobody; the edge is open to everyone if the values
   {{ $.way }}:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
+
+{{- /*
+The ports that a server is reached by: those `given`, else those in its `url`, else what is usual for it. Sentinel tells of
+a server that has its usual one: (dict "given" PORTS "url" URL "mode" MODE, if no URL tells it).
+*/}}
+{{- define "promontory.ports" -}}
+{{- $scheme := regexFind "^[a-z]+:" .url | trimSuffix ":" | default .mode | default "" -}}
+{{- $hosts := .url | regexFind "//[^/?]*" | trimPrefix "//" | regexFind "[^@]*$" -}}
+{{- $found := list -}}
+{{- range regexFindAll ":[0-9]+(,|$)" $hosts -1 }}{{ $found = append $found (regexFind "[0-9]+" . | int) }}{{ end -}}
+{{- $sentinel := hasPrefix "sentinel" $scheme -}}
+{{- $usual := dict "http" 80 "https" 443 | dig $scheme (ternary 26379 6379 $sentinel) -}}
+{{- $found = $found | default (list $usual) -}}
+{{- if $sentinel }}{{ $found = append $found 6379 | uniq }}{{ end -}}
+{{- toYaml (.given | default $found) -}}
 {{- end }}

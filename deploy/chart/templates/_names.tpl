@@ -46,13 +46,20 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- /* The labels of pods; those of the chart's own version are left out, which is no reason to replace them. */}}
 {{- define "promontory.podLabels" -}}
 {{ include "promontory.selectorOf" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ dig "spec" "imageTag" "" .workload | default .root.Chart.AppVersion | quote }}
 promontory/kind: {{ .workload.kind }}
 {{- end }}
 
 {{- /* An image: (dict "image" .Values.image "tag" "what is meant by no tag"). */}}
 {{- define "promontory.image" -}}
 {{ .image.repository }}:{{ .image.tag | default .tag }}{{ with .image.digest }}@{{ . }}{{ end }}
+{{- end }}
+
+{{- /* The image of a process of ours: (dict "root" $ "workload" WORKLOAD); its own tag goes before everyone's. */}}
+{{- define "promontory.ownImage" -}}
+{{- $image := .root.Values.image -}}
+{{- with dig "spec" "imageTag" "" .workload }}{{ $image = dict "repository" $image.repository "tag" . }}{{ end -}}
+{{ include "promontory.image" (dict "image" $image "tag" .root.Chart.AppVersion) }}
 {{- end }}
 
 {{- /* A value as a setting is written: whole numbers without an exponent. */}}

@@ -17,6 +17,7 @@ workers:     {serves: false, log: true,  broker: true,  calls: [rules, scoring, 
 edge:        {serves: false, port: 8080, log: false, broker: false, calls: [rules, matchmaking, scoring], keys: []}
 test:        {serves: false, log: false, broker: false, calls: [rules, matchmaking, scoring, edge], keys: []}
 functions:   {serves: false, log: true,  broker: false, calls: [], keys: []}
+backup:      {serves: false, log: true,  broker: false, calls: [], keys: []}
 {{- end }}
 
 {{- /*
@@ -89,6 +90,9 @@ and five more. A worker's drain is the task under way.
 {{- end -}}
 {{- if and (hasPrefix "file:" .Values.archive.url) (not .Values.archive.claim) -}}
 {{- fail "archive.url is a directory: give archive.claim, a PersistentVolumeClaim that is mounted at /archive" -}}
+{{- end -}}
+{{- if and .Values.backup.enabled (not .Values.backup.claim) -}}
+{{- fail "backup.enabled needs a place: give backup.claim, a PersistentVolumeClaim that is mounted at /backups" -}}
 {{- end -}}
 {{- if and .Values.test.token.secretName (not (include "promontory.workloads" . | fromYaml | dig (printf "rules-%s" (.Values.test.game | replace "_" "-")) "")) -}}
 {{- fail (printf "test.game is not among the games that are served: %s" .Values.test.game) -}}
