@@ -128,7 +128,8 @@ class Installation:
         """Run a pod that ends by itself, its containers one after the other; they find the edge at `edge`."""
         self._mount(name, pod)
         for container in containers(pod):
-            command = [self._given(name, argument, edge) for argument in self._command(container)]
+            program, *arguments = self._command(container)
+            command = [program, *(self._given(name, argument, edge) for argument in arguments)]
             environ = self._environ(name, container)
             yield subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=100)
 
