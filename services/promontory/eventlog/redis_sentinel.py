@@ -117,7 +117,7 @@ class PrimaryPool(BlockingConnectionPool):
         for connection in (*self._available_connections, *self._in_use_connections):
             assert isinstance(connection, Connection)  # noqa: S101 - for the checker
             if connection.is_connected and (connection.host, connection.port) != host:
-                await connection.disconnect()
+                await connection.disconnect(nowait=True)  # over TLS, one that hangs would not agree to it
 
 
 class _ToPrimary(Connection):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from redis.asyncio import Connection, ConnectionPool, Redis
@@ -62,8 +63,8 @@ class SharedRedis(Redis):
         line, self._line = self._line, None
         if line is not None:
             line.retire()
-        await self._lines.disconnect(inuse_connections=False)
-        await self.connection_pool.disconnect(inuse_connections=False)
+        await _leave_idle(self._lines)
+        await _leave_idle(self.connection_pool)
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
         """Close all connections; whoever waits for an answer gets none."""
@@ -238,7 +239,13 @@ async def leave(client: Redis) -> None:
     if isinstance(client, SharedRedis):
         await client.leave()
     else:
-        await client.connection_pool.disconnect(inuse_connections=False)
+        await _leave_idle(client.connection_pool)
+
+
+async def _leave_idle(pool: ConnectionPool) -> None:
+    """Close the connections that nobody uses; over TLS a server that hangs has a while to agree to that."""
+    with suppress(RedisTimeoutError):
+        await pool.disconnect(inuse_connections=False)
 
 
 def _ignore(task: asyncio.Task[Any]) -> None:
