@@ -27,8 +27,9 @@ PATIENCE_SECONDS = 10
 def certificate(tmp_path: Path) -> Path:
     """A file with a key and its certificate."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    unsigned = x509.CertificateBuilder(name, name, key.public_key(), 1, dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
-    signed = unsigned.not_valid_after(dt.datetime(2100, 1, 1, tzinfo=dt.UTC)).sign(key, hashes.SHA256())
+    years = (dt.datetime(year, 1, 1, tzinfo=dt.UTC) for year in (2020, 2100))
+    unsigned = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    signed = unsigned.not_valid_before(next(years)).not_valid_after(next(years)).sign(key, hashes.SHA256())
     form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     (file := tmp_path / "server.pem").write_bytes(key.private_bytes(*form) + signed.public_bytes(form[0]))
     return file
