@@ -71,7 +71,7 @@ def _end(acts: dict[int, pb.Act], _: int, payload: bytes) -> None:
     event = pb.ActEnded.FromString(payload)
     act = acts[event.number]
     act.state, act.refusal_code = event.state, event.refusal_code
-    act.refusal, act.refusal_message = event.refusal, event.refusal_message
+    act.refusal, act.refusal_message, act.remark = event.refusal, event.refusal_message, event.remark
     act.end_time.CopyFrom(event.end_time)
 
 

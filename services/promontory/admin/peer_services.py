@@ -61,16 +61,19 @@ class PlayersService:
     def __init__(self, peer: Peer) -> None:
         self._peer, self._stub = peer, Stub(peer.channel, players_pb.DESCRIPTOR.services_by_name["PlayersService"])
 
-    async def suspend(self, player_id: str, until_ms: int) -> None:
+    async def suspend(self, player_id: str, until_ms: int) -> bool:
         """Keep a player out; see `Players.suspend`."""
         request = players_pb.SuspendPlayerRequest(player_id=player_id, until_time=timestamp(until_ms))
         with _answers("players"):
-            await self._stub.SuspendPlayer(request, **self._peer.call())
+            answer = await self._stub.SuspendPlayer(request, **self._peer.call())
+        return bool(answer.known)
 
-    async def restore(self, player_id: str) -> None:
+    async def restore(self, player_id: str) -> bool:
         """Let a player in again; see `Players.restore`."""
+        request = players_pb.RestorePlayerRequest(player_id=player_id)
         with _answers("players"):
-            await self._stub.RestorePlayer(players_pb.RestorePlayerRequest(player_id=player_id), **self._peer.call())
+            answer = await self._stub.RestorePlayer(request, **self._peer.call())
+        return bool(answer.restored)
 
 
 class ReplicaServices:

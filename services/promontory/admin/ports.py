@@ -22,11 +22,11 @@ class Rules(Protocol):
 class Players(Protocol):
     """The service of players. All methods may raise the refusal `PEER_UNAVAILABLE`."""
 
-    async def suspend(self, player_id: str, until_ms: int) -> None:
-        """Keep a player out until a time, in ms since the epoch."""
+    async def suspend(self, player_id: str, until_ms: int) -> bool:
+        """Keep a player out until a time, in ms since the epoch; return whether anything is known of the player."""
 
-    async def restore(self, player_id: str) -> None:
-        """Let a player in again."""
+    async def restore(self, player_id: str) -> bool:
+        """Let a player in again; return whether the player was kept out."""
 
 
 class Replicas(Protocol):

@@ -21,12 +21,14 @@ from promontory.runtime.pages import page_size, page_start, page_token
 
 log = structlog.get_logger()
 
-Deed = Callable[[pb.Act, bool], Awaitable[None]]
-"""Does what an act says; told whether it is done for the first time, as far as anybody knows."""
+Deed = Callable[[pb.Act, bool], Awaitable[str | None]]
+"""Does what an act says; told whether it is done for the first time, as far as anybody knows. Returns a remark."""
 
 MAX_REASON_CHARACTERS = 500
 MAX_NOTE_CHARACTERS = 300
 DEFAULT_PAGE, MAX_PAGE = 100, 500
+NEVER_SEEN = "nothing is known of this player: is the id right?"
+NOT_SUSPENDED = "the player was not suspended: is the id right?"
 _KINDS = {kind.value.name: kind for kind in Kind}
 _FINAL = {Kind.MALFORMED, Kind.NOT_FOUND, Kind.FORBIDDEN_NOW, Kind.EXISTS}
 """What no repetition changes. After any other failure nobody knows what was done, until it is repeated."""
@@ -83,17 +85,19 @@ class Acts:
     async def _done(self, act: pb.Act, is_first: bool) -> pb.Act:
         kind = str(act.deed.WhichOneof("kind"))
         try:
-            await self._deeds[kind](act, is_first)
+            remark = await self._deeds[kind](act, is_first)
         except Refusal as refusal:
             log.warning("act_refused", act=act.number, kind=kind, reason=refusal.reason)
             if refusal.kind in _FINAL:
                 await self._end(act, pb.ACT_STATE_REFUSED, refusal)
             raise
         log.info("act_done", act=act.number, kind=kind, admin=act.admin_id, target=target_of(act.deed))
-        return await self._end(act, pb.ACT_STATE_DONE)
+        return await self._end(act, pb.ACT_STATE_DONE, remark=remark or "")
 
-    async def _end(self, act: pb.Act, state: pb.ActState.ValueType, refusal: Refusal | None = None) -> pb.Act:
-        ended = pb.ActEnded(number=act.number, state=state, end_time=timestamp(clock.now_ms()))
+    async def _end(
+        self, act: pb.Act, state: pb.ActState.ValueType, refusal: Refusal | None = None, *, remark: str = ""
+    ) -> pb.Act:
+        ended = pb.ActEnded(number=act.number, state=state, remark=remark, end_time=timestamp(clock.now_ms()))
         if refusal is not None:
             ended.refusal_code, ended.refusal = refusal.kind.value.name, refusal.reason
             ended.refusal_message = refusal.message
@@ -103,12 +107,13 @@ class Acts:
         deed = act.deed.match_cancellation
         await self._rules.cancel(deed.match_id, deed.note, request_id=f"act-{act.number}")
 
-    async def _suspend(self, act: pb.Act, _: bool) -> None:
+    async def _suspend(self, act: pb.Act, _: bool) -> str:
         deed = act.deed.player_suspension
-        await self._players.suspend(deed.player_id, deed.until_time.ToMilliseconds())
+        return "" if await self._players.suspend(deed.player_id, deed.until_time.ToMilliseconds()) else NEVER_SEEN
 
-    async def _restore(self, act: pb.Act, _: bool) -> None:
-        await self._players.restore(act.deed.player_restoration.player_id)
+    async def _restore(self, act: pb.Act, is_first: bool) -> str:
+        was_out = await self._players.restore(act.deed.player_restoration.player_id)
+        return "" if was_out or not is_first else NOT_SUSPENDED
 
     async def _release(self, act: pb.Act, is_first: bool) -> None:
         await self._obligations.release(act.deed.obligation_release.name, again=not is_first)

@@ -24,7 +24,10 @@ RETRY_SECONDS = 30.0
 
 
 class Act(msgspec.Struct, frozen=True):
-    """What an admin did: `kind` is `match_cancellation` for one, `state` is `begun`, `done` or `refused`."""
+    """What an admin did: `kind` is `match_cancellation` for one, `state` is `begun`, `done` or `refused`.
+
+    `remark` says in words what may be amiss with what was done, as that nothing is known of a suspended player.
+    """
 
     number: int
     admin_id: str
@@ -37,6 +40,7 @@ class Act(msgspec.Struct, frozen=True):
     refusal: str
     note: str = ""
     until_time: datetime | None = None
+    remark: str = ""
 
 
 class Obligation(msgspec.Struct, frozen=True):
@@ -224,6 +228,7 @@ def act_of(message: acts_pb2.Act) -> Act:
         refusal=message.refusal,
         note=deed.note if "note" in fields else "",
         until_time=time_of(deed.until_time) if "until_time" in fields else None,
+        remark=message.remark,
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from promontory.client.admin import AdminClient
 
 Use = Callable[["AdminClient"], Awaitable[Any]]
+KINDS = ("bot", "clock", "tally", "list", "archive")
+"""The kinds of obligations."""
 LONGEST = timedelta(days=365 * 100)
 
 
@@ -40,6 +42,8 @@ def _looking(actions: Parsers) -> None:
     matches.add_argument("--game-data-hash", default="", metavar="HEX", help="only those with these cards or tiles")
     obligations = command(actions, "obligations", _run_obligations, "List what the platform owes to its matches.")
     obligations.add_argument("--parked", action="store_true", help="only what was tried too often")
+    obligations.add_argument("--due", action="store_true", help="only what should have been done by now")
+    obligations.add_argument("--kind", choices=KINDS, help="only those of this kind")
     for listing in (matches, obligations):
         listing.add_argument("--game", default="", help="only those of this game")
     acts = command(actions, "acts", _run_acts, "List what admins did, the newest first.")
@@ -70,11 +74,15 @@ def _changing(actions: Parsers) -> None:
     )
     drain.add_argument("replica", help="its name, as `promontory admin replicas` shows it")
     drain.add_argument("--force", action="store_true", help="also if no other process of its kind serves")
-    for action in (drop, cancel, suspend):
-        action.add_argument("--yes", action="store_true", help="do not ask whether it is meant")
     for action in (release, drop, cancel, suspend, restore, drain):
+        asks = action in (drop, cancel, suspend)
+        action.add_argument("--yes", action="store_true", help=_NOT_ASKED if asks else _NEVER_ASKED)
         action.add_argument("--reason", required=True, help="why; it is recorded with your name")
         _access(action)
+
+
+_NOT_ASKED = "do not ask whether it is meant"
+_NEVER_ASKED = "taken as by the acts that ask; this one does not"
 
 
 def _span(text: str) -> timedelta:
@@ -138,9 +146,10 @@ def _run_matches(arguments: argparse.Namespace) -> int:
 
 
 def _run_obligations(arguments: argparse.Namespace) -> int:
-    from promontory.local.admin_text import obligations_text
+    from promontory.local.admin_text import obligations_text, wanted_obligations
 
-    found = _used(arguments, lambda client: _all(client.obligations(game=arguments.game, parked=arguments.parked)))
+    listed = _used(arguments, lambda client: _all(client.obligations(game=arguments.game, parked=arguments.parked)))
+    found = wanted_obligations(listed, kind=arguments.kind, due=arguments.due)
     return _show(arguments, found, lambda: obligations_text(found))
 
 

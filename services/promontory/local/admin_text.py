@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from promontory.client.admin import Act, CommitSummary, Inspection, Obligation, OpenMatch, Replica
 from promontory.client.match_text import outcome_text, waiting_text
-from promontory.games.text import listed, table, words
+from promontory.client.matches import MatchSummary
+from promontory.games.text import counted, listed, table, words
+from promontory.runtime import clock
 
 
 def inspection_text(match_id: str, found: Inspection) -> str:
@@ -20,9 +22,18 @@ def inspection_text(match_id: str, found: Inspection) -> str:
         rated = "rated" if match.rated else "not rated"
         lines.append(f"{match.rules_version}, {match.pool or 'private'}, {rated}")
         lines.append(listed("seats", (f"{each.seat} {each.player_id}" for each in match.seats)))
-        lines.append(waiting_text(match.seats_to_act) if match.outcome is None else outcome_text(match.outcome))
+        lines.append(_standing(match, found.version))
     lines += ["", "owed:", *_obligations(found.obligations)] if found.obligations else ["", "nothing is owed"]
     return "\n".join([*lines, "", *_commits(found.commits)])
+
+
+def _standing(match: MatchSummary, version: int) -> str:
+    """Return how a match stands, and at which version if spectators are behind the log's."""
+    stands = waiting_text(match.seats_to_act) if match.outcome is None else outcome_text(match.outcome)
+    if match.version >= version:
+        return stands
+    behind = f"at version {match.version}, as spectators see it, {counted(version - match.version, 'commit')} behind"
+    return f"{behind}: {stands}"
 
 
 def _commits(commits: Sequence[CommitSummary]) -> list[str]:
@@ -37,6 +48,13 @@ def _commits(commits: Sequence[CommitSummary]) -> list[str]:
 
 def _seat(commit: CommitSummary) -> str:
     return "platform" if commit.seat is None else f"seat {commit.seat}"
+
+
+def wanted_obligations(found: Iterable[Obligation], *, kind: str | None, due: bool) -> list[Obligation]:
+    """Return those of a kind, or of all, and only what is `due` by now if so; the earliest due first."""
+    now = clock.now()
+    fitting = (each for each in found if kind in (None, each.kind) and not (due and each.due_time > now))
+    return sorted(fitting, key=lambda each: each.due_time)
 
 
 def obligations_text(found: Sequence[Obligation]) -> str:
@@ -97,7 +115,8 @@ def acts_text(found: Sequence[Act]) -> str:
 
 
 def _end(act: Act) -> str:
-    return f"{act.state}: {act.refusal}" if act.refusal else act.state
+    said = act.refusal or act.remark
+    return f"{act.state}: {said}" if said else act.state
 
 
 def _time(time: datetime) -> str:

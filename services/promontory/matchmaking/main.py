@@ -124,8 +124,8 @@ class _Parts:
 
     def suspending(self, pools: Pools) -> SuspendPlayers:
         """Return the use cases of suspending players."""
-        tickets, tables = CancelTickets(self.tickets), LeaveTables(self.tables, self.seating)
-        return SuspendPlayers(self.directory, self.doors, tickets=tickets, tables=tables, house=_house(pools))
+        farewells, lists = (CancelTickets(self.tickets), LeaveTables(self.tables, self.seating)), self.match_lists
+        return SuspendPlayers(self.directory, self.doors, farewells=farewells, lists=lists, house=_house(pools))
 
     def export(self, pools: Pools) -> ExportPlayer:
         """Return the use case of exporting players."""

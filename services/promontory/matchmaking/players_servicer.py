@@ -55,7 +55,9 @@ class PlayersServicer:
         """Keep a player out for a while."""
         until_ms = request.until_time.ToMilliseconds()
         suspended = await self._suspending.suspend(caller(), request.player_id, until_ms)
-        return pb.SuspendPlayerResponse(tickets_cancelled=suspended.tickets, tables_left=suspended.tables)
+        return pb.SuspendPlayerResponse(
+            tickets_cancelled=suspended.tickets, tables_left=suspended.tables, known=suspended.known
+        )
 
     async def RestorePlayer(self, request: pb.RestorePlayerRequest, context: Context) -> pb.RestorePlayerResponse:
         """Let a suspended player in again."""

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from promontory.matchmaking.farewells import CancelTickets, LeaveTables
+from promontory.matchmaking.farewells import CancelTickets, LeaveTables, listed_of
 from promontory.matchmaking.forgetting import Forgetting
-from promontory.matchmaking.ports import Doors
+from promontory.matchmaking.ports import Doors, Lists
 from promontory.runtime import clock
 from promontory.runtime.errors import malformed
 from promontory.runtime.forms import PLAYER_ID
@@ -17,20 +17,27 @@ from promontory.runtime.players import Directory, Suspension, account_of
 
 
 class Suspended(msgspec.Struct, frozen=True):
-    """What a suspension took a player out of."""
+    """What a suspension took a player out of; `known` tells whether there is anything about the player at all."""
 
     tickets: int
     tables: int
+    known: bool = True
 
 
 class SuspendPlayers:
     """The use cases of suspending; `house` holds the ids of house bots, which are no players."""
 
     def __init__(
-        self, directory: Directory, doors: Doors, *, tickets: CancelTickets, tables: LeaveTables, house: Collection[str]
+        self,
+        directory: Directory,
+        doors: Doors,
+        *,
+        farewells: tuple[CancelTickets, LeaveTables],
+        lists: Lists,
+        house: Collection[str],
     ) -> None:
         self._directory, self._doors, self._house = directory, doors, house
-        self._tickets, self._tables = tickets, tables
+        (self._tickets, self._tables), self._lists = farewells, lists
 
     async def suspend(self, caller: Caller, player: str, until_ms: int) -> Suspended:
         """Keep `player` out until `until_ms`, in ms since the epoch, and out of queues and tables from now on.
@@ -47,7 +54,12 @@ class SuspendPlayers:
         await self._set_door(player, account)
         left = Forgetting(player=player, account=account, requested_ms=clock.now_ms())
         left = await self._tables(await self._tickets(left, is_last=False), is_last=False)
-        return Suspended(left.tickets, left.tables)
+        known = bool(left.tickets or left.tables) or await self._is_known(player)
+        return Suspended(left.tickets, left.tables, known)
+
+    async def _is_known(self, player: str) -> bool:
+        """Tell whether the player has an account or a match; who is called as the provider does has no account."""
+        return bool(await self._directory.registered(player) or await listed_of(self._lists, player))
 
     async def restore(self, caller: Caller, player: str) -> bool:
         """Let `player` in again, and return whether they were kept out. Raises what `suspend` does."""

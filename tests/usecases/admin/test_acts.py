@@ -38,6 +38,7 @@ class Peers:
         self.done: list[tuple[Any, ...]] = []
         self.failing: list[Refusal] = []
         self.recorded: list[int] = []
+        self.knows = True
         self._record = record
 
     async def look(self, match_id: str) -> Any:
@@ -46,11 +47,13 @@ class Peers:
     async def cancel(self, match_id: str, note: str, *, request_id: str) -> None:
         await self._do("cancel", match_id, note, request_id)
 
-    async def suspend(self, player_id: str, until_ms: int) -> None:
+    async def suspend(self, player_id: str, until_ms: int) -> bool:
         await self._do("suspend", player_id, until_ms)
+        return self.knows
 
-    async def restore(self, player_id: str) -> None:
+    async def restore(self, player_id: str) -> bool:
         await self._do("restore", player_id)
+        return self.knows
 
     async def _do(self, *what: Any) -> None:
         self.recorded.append(len(await self._record().acts()))
@@ -102,6 +105,18 @@ async def test_an_act_is_recorded_before_it_is_done_and_after(
     assert (act.admin_id, act.deed, act.reason, act.state) == (EVE.subject, deed, WHY.reason, pb.ACT_STATE_DONE)
     assert act.begin_time.ToMilliseconds() <= act.end_time.ToMilliseconds() <= now_ms()
     assert await Record(office.log).acts() == {1: act}
+
+
+@pytest.mark.parametrize(
+    ("deed", "remark"), [(SUSPEND, "nothing is known of this player"), (RESTORE, "the player was not suspended")]
+)
+async def test_an_act_on_a_player_nobody_knows_says_so(office: Office, deed: pb.Deed, remark: str) -> None:
+    """[Act.remark] It may be a slip; and it is on record with the act."""
+    assert (await office.acts.do(EVE, deed, WHY)).remark == ""
+    office.peers.knows = False
+    act = await office.acts.do(EVE, deed, Why(WHY.reason, "r-2"))
+    assert (act.state, act.remark.partition(":")[0]) == (pb.ACT_STATE_DONE, remark)
+    assert (await Record(office.log).acts())[act.number] == act
 
 
 async def test_an_act_is_done_once_for_a_request_id(office: Office) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from promontory.matchmaking.farewells import CancelTickets, LeaveTables
 from promontory.matchmaking.memory import MemoryDoors, MemoryTickets
+from promontory.matchmaking.memory_lobby import MemoryLists
 from promontory.matchmaking.suspending import Suspended, SuspendPlayers
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Refusal
@@ -13,7 +14,7 @@ from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.memory_players import MemoryDirectory
 from promontory.runtime.players import account_of
 from tests.support.halls import ANN, BOB, TRIO, Hall
-from tests.support.matchmaking import ticket
+from tests.support.matchmaking import listed, ticket
 
 ADMIN = Caller("service:admin", frozenset({Scope.SUSPEND_PLAYER}), service=True)
 HOUR_MS = 3_600_000
@@ -25,12 +26,12 @@ class World:
     def __init__(self, doors: type[MemoryDoors] = MemoryDoors) -> None:
         self.hall, self.directory = Hall(), MemoryDirectory()
         self.tickets = MemoryTickets(self.hall.memory)
-        tables = LeaveTables(self.hall.tables, self.hall.seating)
+        self.lists = MemoryLists(self.hall.memory)
         self.players = SuspendPlayers(
             self.directory,
             doors(self.hall.memory),
-            tickets=CancelTickets(self.tickets),
-            tables=tables,
+            farewells=(CancelTickets(self.tickets), LeaveTables(self.hall.tables, self.hall.seating)),
+            lists=self.lists,
             house={"house-1"},
         )
 
@@ -46,9 +47,19 @@ async def test_a_suspended_player_waits_for_nothing_any_more() -> None:
     await world.tickets.create(ticket("bob"), most_open=5)
     await world.hall.lobby.create(ANN, TRIO)
     assert await world.suspend() == Suspended(1, 1)
-    assert await world.suspend() == Suspended(0, 0)
+    assert await world.suspend() == Suspended(0, 0, known=False)
     assert [each.account for each in await world.directory.suspensions()] == [account_of("ann")]
     assert len(await world.tickets.of_player("bob")) == 1
+
+
+async def test_a_player_of_whom_nothing_is_known_is_kept_out_and_told_of() -> None:
+    """[SuspendPlayerResponse.known] The id may be mistyped; or nothing of the player is kept any more."""
+    world, player = World(), await MemoryDirectory().player_of("ann@example.org")
+    assert not (await world.suspend("anm")).known
+    assert not (await world.suspend(player)).known
+    assert (await world.suspend(await world.directory.player_of("ann@example.org"))).known
+    await world.lists.record(listed(0, "ann", "bob"))
+    assert (await world.suspend("bob")).known
 
 
 async def test_a_player_who_is_let_in_again_is_nobody_special() -> None:

@@ -265,6 +265,7 @@ class Act(_message.Message):
     REFUSAL_FIELD_NUMBER: _builtins.int
     REFUSAL_MESSAGE_FIELD_NUMBER: _builtins.int
     REFUSAL_CODE_FIELD_NUMBER: _builtins.int
+    REMARK_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """Its number in the record of acts, from 1; numbers of other acts' ends lie between."""
     admin_id: _builtins.str
@@ -281,6 +282,8 @@ class Act(_message.Message):
     """The refusal in words; empty unless it was refused."""
     refusal_code: _builtins.str
     """The code of the refusal, as gRPC names it; empty unless it was refused."""
+    remark: _builtins.str
+    """What the admin may want to know of what was done, in words, as that nothing is known of a suspended player; or empty."""
     @_builtins.property
     def deed(self) -> Global___Deed:
         """What was to be done."""
@@ -307,10 +310,11 @@ class Act(_message.Message):
         refusal: _builtins.str = ...,
         refusal_message: _builtins.str = ...,
         refusal_code: _builtins.str = ...,
+        remark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_end_time", b"_end_time", "begin_time", b"begin_time", "deed", b"deed", "end_time", b"end_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_time", b"_end_time", "admin_id", b"admin_id", "begin_time", b"begin_time", "deed", b"deed", "end_time", b"end_time", "number", b"number", "reason", b"reason", "refusal", b"refusal", "refusal_code", b"refusal_code", "refusal_message", b"refusal_message", "request_id", b"request_id", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_time", b"_end_time", "admin_id", b"admin_id", "begin_time", b"begin_time", "deed", b"deed", "end_time", b"end_time", "number", b"number", "reason", b"reason", "refusal", b"refusal", "refusal_code", b"refusal_code", "refusal_message", b"refusal_message", "remark", b"remark", "request_id", b"request_id", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__end_time: _TypeAlias = _typing.Literal["end_time"]  # noqa: Y015
     _WhichOneofArgType__end_time: _TypeAlias = _typing.Literal["_end_time", b"_end_time"]  # noqa: Y015
@@ -372,6 +376,7 @@ class ActEnded(_message.Message):
     REFUSAL_FIELD_NUMBER: _builtins.int
     REFUSAL_MESSAGE_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
+    REMARK_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The act's number."""
     state: Global___ActState.ValueType
@@ -382,6 +387,8 @@ class ActEnded(_message.Message):
     """The reason of the refusal."""
     refusal_message: _builtins.str
     """The refusal in words."""
+    remark: _builtins.str
+    """What the admin may want to know of what was done, in words."""
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
         """When."""
@@ -395,10 +402,11 @@ class ActEnded(_message.Message):
         refusal: _builtins.str = ...,
         refusal_message: _builtins.str = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
+        remark: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "number", b"number", "refusal", b"refusal", "refusal_code", b"refusal_code", "refusal_message", b"refusal_message", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "number", b"number", "refusal", b"refusal", "refusal_code", b"refusal_code", "refusal_message", b"refusal_message", "remark", b"remark", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

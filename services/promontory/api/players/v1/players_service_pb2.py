@@ -25,15 +25,15 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/players/v1/players_service.proto\x12\x19promontory.api.players.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc0\x02\n\nForgetting\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x39\n\x05state\x18\x02 \x01(\x0e\x32*.promontory.api.players.v1.ForgettingState\x12\x30\n\x0crequest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\rcomplete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x19\n\x11tickets_cancelled\x18\x05 \x01(\x05\x12\x13\n\x0btables_left\x18\x06 \x01(\x05\x12\x18\n\x10matches_resigned\x18\x07 \x01(\x05\x12\r\n\x05pools\x18\x08 \x03(\t\x12\x0f\n\x07problem\x18\t \x01(\tB\x10\n\x0e_complete_time\"#\n\x10GetPlayerRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"&\n\x11GetPlayerResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"(\n\x13\x45xportPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"%\n\x14\x45xportPlayerResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"(\n\x13\x46orgetPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"Q\n\x14\x46orgetPlayerResponse\x12\x39\n\nforgetting\x18\x01 \x01(\x0b\x32%.promontory.api.players.v1.Forgetting\"Y\n\x14SuspendPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"G\n\x15SuspendPlayerResponse\x12\x19\n\x11tickets_cancelled\x18\x01 \x01(\x05\x12\x13\n\x0btables_left\x18\x02 \x01(\x05\")\n\x14RestorePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\")\n\x15RestorePlayerResponse\x12\x10\n\x08restored\x18\x01 \x01(\x08*p\n\x0f\x46orgettingState\x12 \n\x1c\x46ORGETTING_STATE_UNSPECIFIED\x10\x00\x12 \n\x1c\x46ORGETTING_STATE_IN_PROGRESS\x10\x01\x12\x19\n\x15\x46ORGETTING_STATE_DONE\x10\x02\x32\xc4\x04\n\x0ePlayersService\x12\x66\n\tGetPlayer\x12+.promontory.api.players.v1.GetPlayerRequest\x1a,.promontory.api.players.v1.GetPlayerResponse\x12q\n\x0c\x45xportPlayer\x12..promontory.api.players.v1.ExportPlayerRequest\x1a/.promontory.api.players.v1.ExportPlayerResponse0\x01\x12o\n\x0c\x46orgetPlayer\x12..promontory.api.players.v1.ForgetPlayerRequest\x1a/.promontory.api.players.v1.ForgetPlayerResponse\x12r\n\rSuspendPlayer\x12/.promontory.api.players.v1.SuspendPlayerRequest\x1a\x30.promontory.api.players.v1.SuspendPlayerResponse\x12r\n\rRestorePlayer\x12/.promontory.api.players.v1.RestorePlayerRequest\x1a\x30.promontory.api.players.v1.RestorePlayerResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/promontory/api/players/v1/players_service.proto\x12\x19promontory.api.players.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc0\x02\n\nForgetting\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12\x39\n\x05state\x18\x02 \x01(\x0e\x32*.promontory.api.players.v1.ForgettingState\x12\x30\n\x0crequest_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\rcomplete_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x88\x01\x01\x12\x19\n\x11tickets_cancelled\x18\x05 \x01(\x05\x12\x13\n\x0btables_left\x18\x06 \x01(\x05\x12\x18\n\x10matches_resigned\x18\x07 \x01(\x05\x12\r\n\x05pools\x18\x08 \x03(\t\x12\x0f\n\x07problem\x18\t \x01(\tB\x10\n\x0e_complete_time\"#\n\x10GetPlayerRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"&\n\x11GetPlayerResponse\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"(\n\x13\x45xportPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"%\n\x14\x45xportPlayerResponse\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\"(\n\x13\x46orgetPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\"Q\n\x14\x46orgetPlayerResponse\x12\x39\n\nforgetting\x18\x01 \x01(\x0b\x32%.promontory.api.players.v1.Forgetting\"Y\n\x14SuspendPlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\x12.\n\nuntil_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"V\n\x15SuspendPlayerResponse\x12\x19\n\x11tickets_cancelled\x18\x01 \x01(\x05\x12\x13\n\x0btables_left\x18\x02 \x01(\x05\x12\r\n\x05known\x18\x03 \x01(\x08\")\n\x14RestorePlayerRequest\x12\x11\n\tplayer_id\x18\x01 \x01(\t\")\n\x15RestorePlayerResponse\x12\x10\n\x08restored\x18\x01 \x01(\x08*p\n\x0f\x46orgettingState\x12 \n\x1c\x46ORGETTING_STATE_UNSPECIFIED\x10\x00\x12 \n\x1c\x46ORGETTING_STATE_IN_PROGRESS\x10\x01\x12\x19\n\x15\x46ORGETTING_STATE_DONE\x10\x02\x32\xc4\x04\n\x0ePlayersService\x12\x66\n\tGetPlayer\x12+.promontory.api.players.v1.GetPlayerRequest\x1a,.promontory.api.players.v1.GetPlayerResponse\x12q\n\x0c\x45xportPlayer\x12..promontory.api.players.v1.ExportPlayerRequest\x1a/.promontory.api.players.v1.ExportPlayerResponse0\x01\x12o\n\x0c\x46orgetPlayer\x12..promontory.api.players.v1.ForgetPlayerRequest\x1a/.promontory.api.players.v1.ForgetPlayerResponse\x12r\n\rSuspendPlayer\x12/.promontory.api.players.v1.SuspendPlayerRequest\x1a\x30.promontory.api.players.v1.SuspendPlayerResponse\x12r\n\rRestorePlayer\x12/.promontory.api.players.v1.RestorePlayerRequest\x1a\x30.promontory.api.players.v1.RestorePlayerResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'promontory.api.players.v1.players_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FORGETTINGSTATE']._serialized_start=967
-  _globals['_FORGETTINGSTATE']._serialized_end=1079
+  _globals['_FORGETTINGSTATE']._serialized_start=982
+  _globals['_FORGETTINGSTATE']._serialized_end=1094
   _globals['_FORGETTING']._serialized_start=112
   _globals['_FORGETTING']._serialized_end=432
   _globals['_GETPLAYERREQUEST']._serialized_start=434
@@ -51,11 +51,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SUSPENDPLAYERREQUEST']._serialized_start=717
   _globals['_SUSPENDPLAYERREQUEST']._serialized_end=806
   _globals['_SUSPENDPLAYERRESPONSE']._serialized_start=808
-  _globals['_SUSPENDPLAYERRESPONSE']._serialized_end=879
-  _globals['_RESTOREPLAYERREQUEST']._serialized_start=881
-  _globals['_RESTOREPLAYERREQUEST']._serialized_end=922
-  _globals['_RESTOREPLAYERRESPONSE']._serialized_start=924
-  _globals['_RESTOREPLAYERRESPONSE']._serialized_end=965
-  _globals['_PLAYERSSERVICE']._serialized_start=1082
-  _globals['_PLAYERSSERVICE']._serialized_end=1662
+  _globals['_SUSPENDPLAYERRESPONSE']._serialized_end=894
+  _globals['_RESTOREPLAYERREQUEST']._serialized_start=896
+  _globals['_RESTOREPLAYERREQUEST']._serialized_end=937
+  _globals['_RESTOREPLAYERRESPONSE']._serialized_start=939
+  _globals['_RESTOREPLAYERRESPONSE']._serialized_end=980
+  _globals['_PLAYERSSERVICE']._serialized_start=1097
+  _globals['_PLAYERSSERVICE']._serialized_end=1677
 # @@protoc_insertion_point(module_scope)

@@ -278,19 +278,23 @@ class SuspendPlayerResponse(_message.Message):
 
     TICKETS_CANCELLED_FIELD_NUMBER: _builtins.int
     TABLES_LEFT_FIELD_NUMBER: _builtins.int
+    KNOWN_FIELD_NUMBER: _builtins.int
     tickets_cancelled: _builtins.int
     """How many tickets were cancelled."""
     tables_left: _builtins.int
     """How many tables were left, and rematches declined."""
+    known: _builtins.bool
+    """Whether anything is known of the player: an account, a ticket, a table or a match. Else the id may be mistyped."""
     def __init__(
         self,
         *,
         tickets_cancelled: _builtins.int = ...,
         tables_left: _builtins.int = ...,
+        known: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tables_left", b"tables_left", "tickets_cancelled", b"tickets_cancelled"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["known", b"known", "tables_left", b"tables_left", "tickets_cancelled", b"tickets_cancelled"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
