@@ -42,7 +42,7 @@ def games_with_starter(*, search: bool = False) -> Iterator[str]:
 
 async def run(file: Path, plan: BotPlan, access: Access, *, on_event: OnEvent) -> BotResult:
     """Play as `plan` says with the bot in `file`; see `run_bot`."""
-    async with access.client() as client:
+    async with access.client().over_one_stream() as client:
         return await run_bot(client, file, plan, on_event=on_event)
 
 

@@ -54,7 +54,8 @@ class Services:
 
     @cached_property
     def _client(self) -> Client:
-        return Client(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=TIMING)
+        client = Client(self._endpoints, token=self._identity.token, retry_seconds=RETRY_SECONDS, timing=TIMING)
+        return client.over_one_stream()
 
     @cached_property
     def _loop(self) -> LoopThread:
