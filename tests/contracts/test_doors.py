@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from msgspec.structs import replace
 
+from promontory.matchmaking.domain import TicketState
 from promontory.matchmaking.ports import KeptOut
 from promontory.matchmaking.table import CloseReason, Readiness, TableState, agree, closed, join, set_readiness
 from promontory.runtime.clock import now_ms
 from tests.contracts.conftest import Store
-from tests.support.matchmaking import guest, table, ticket
+from tests.support.matchmaking import FOREVER_SECONDS, POOL, guest, proposal, table, ticket
 
 HOUR_MS, MOST = 3_600_000, 5
 Wish = Callable[[Store], Awaitable[object]]
@@ -63,6 +64,19 @@ async def test_a_time_that_is_over_keeps_nobody_out(store: Store, wish: Wish) ->
     await store.doors.keep_out("bob", now_ms() + HOUR_MS)
     await store.doors.keep_out("bob", now_ms() - 1)
     assert await wish(store)
+
+
+async def test_a_ticket_that_is_given_back_after_its_player_was_kept_out_is_cancelled(store: Store) -> None:
+    """[PlayersService.SuspendPlayer] Whoever took the player out of the queues found it on its way to a match."""
+    ann, bob = [await store.tickets.create(ticket(name), most_open=MOST) for name in ("ann", "bob")]
+    await store.tickets.claim(proposal([ann, bob]), lease_seconds=FOREVER_SECONDS)
+    await store.doors.keep_out("bob", now_ms() + HOUR_MS)
+    assert await store.tickets.release(proposal([ann, bob]), retry_at_ms=0)
+    assert await store.tickets.find(bob.id) == replace(bob, state=TicketState.CANCELLED)
+    assert [each.id for each in await store.tickets.waiting(POOL)] == [ann.id]
+    assert await store.tickets.of_player("bob") == []
+    await store.doors.let_in("bob")
+    assert await store.tickets.create(ticket("bob", id="tk-2"), most_open=MOST)
 
 
 async def test_what_was_there_before_is_found_again_and_can_be_given_up(store: Store) -> None:

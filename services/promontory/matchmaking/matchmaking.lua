@@ -160,14 +160,22 @@ local function assign(KEYS, ARGV)
   return {'OK'}
 end
 
--- KEYS 1 due  2 tries  3 x  4 w  5 feed  6.. t of each ticket
--- ARGV 1 proposal  2 pool  3 tickets, joined  4 refusals in a row  5 when to retry, in ms  6.. each ticket
+-- Gives the tickets back to the queue, but for those of players who are kept out by now, which are cancelled.
+-- KEYS 1 due  2 tries  3 x  4 w  5 feed  6 out, then t and o of each ticket
+-- ARGV 1 proposal  2 pool  3 tickets, joined  4 refusals in a row  5 when to retry, in ms  6 retention in ms,
+--      then each ticket and its player, for out
 local function release(KEYS, ARGV)
   if redis.call('EXISTS', KEYS[3]) == 0 then return {'GONE'} end
-  for i = 6, #KEYS do
-    local body = redis.call('HGET', KEYS[i], 'body')
-    redis.call('HSET', KEYS[i], 'state', 'waiting', 'refusals', ARGV[4], 'retry', ARGV[5])
-    redis.call('HSET', KEYS[4], ARGV[i], ARGV[4] .. '|' .. ARGV[5] .. '|' .. body)
+  for i = 7, #KEYS, 2 do
+    if kept_out(KEYS[6], ARGV[i + 1]) then
+      redis.call('HSET', KEYS[i], 'state', 'cancelled')
+      redis.call('PEXPIRE', KEYS[i], ARGV[6])
+      redis.call('HDEL', KEYS[i + 1], ARGV[2])
+    else
+      local body = redis.call('HGET', KEYS[i], 'body')
+      redis.call('HSET', KEYS[i], 'state', 'waiting', 'refusals', ARGV[4], 'retry', ARGV[5])
+      redis.call('HSET', KEYS[4], ARGV[i], ARGV[4] .. '|' .. ARGV[5] .. '|' .. body)
+    end
   end
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -33,10 +34,14 @@ class Memory:
         self.feed: list[Change] = []
         self.grown = asyncio.Condition()
 
+    def is_out(self, player: str) -> bool:
+        """Tell whether `player` is kept out."""
+        return self.out.get(player, 0) > self.clock()
+
     def require_let_in(self, *players: str) -> None:
         """Raise `KeptOut` if one of `players` is kept out."""
         for player in players:
-            if self.out.get(player, 0) > self.clock():
+            if self.is_out(player):
                 raise KeptOut(self.out[player])
 
     def lease(self, name: str, seconds: float) -> None:
@@ -191,8 +196,12 @@ class MemoryTickets:
             return False
         self._memory.settle(proposal.id)
         again = {"state": TicketState.WAITING, "refusals": proposal.refusals + 1, "retry_at_ms": retry_at_ms}
-        await self._keep(*(msgspec.structs.replace(self._memory.tickets[each], **again) for each in proposal.tickets))
+        await self._keep(*(self._given_back(self._memory.tickets[each], again) for each in proposal.tickets))
         return True
+
+    def _given_back(self, ticket: Ticket, again: dict[str, Any]) -> Ticket:
+        is_out = self._memory.is_out(ticket.entrant.player)
+        return msgspec.structs.replace(ticket, **({"state": TicketState.CANCELLED} if is_out else again))
 
     async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
         """Return proposals whose lease ended without a match; see `Tickets.take_overdue`."""

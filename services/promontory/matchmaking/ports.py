@@ -111,6 +111,7 @@ class Tickets(Protocol):
     async def release(self, proposal: Proposal, *, retry_at_ms: int) -> bool:
         """Put the proposal's tickets back into the queue, refused once more, and forget the proposal.
 
+        Tickets of players who are kept out by now, by `Doors`, are cancelled: nobody else would ever do that.
         Return whether this call did it.
         """
 

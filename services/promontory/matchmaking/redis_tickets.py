@@ -162,10 +162,15 @@ class RedisTickets:
 
     async def release(self, proposal: Proposal, *, retry_at_ms: int) -> bool:
         """Put the proposal's tickets back into the queue; see `Tickets.release`."""
-        tickets = proposal.tickets
-        keys = (DUE, TRIES, key("x", proposal.id), key("w", proposal.pool), FEED, *(key("t", each) for each in tickets))
-        first = (proposal.id, proposal.pool, ",".join(tickets), proposal.refusals + 1, retry_at_ms)
-        return await self._server.does("release", keys, *first, *tickets)
+        placed = [(place.ticket, place.entrant.player) for place in proposal.places if place.ticket]
+        keys = (
+            *(DUE, TRIES, key("x", proposal.id), key("w", proposal.pool), FEED, OUT),
+            *(name for ticket, player in placed for name in (key("t", ticket), key("o", player))),
+        )
+        joined = ",".join(proposal.tickets)
+        first = (proposal.id, proposal.pool, joined, proposal.refusals + 1, retry_at_ms, self._retention_ms)
+        each = (word for ticket, player in placed for word in (ticket, account_of(player)))
+        return await self._server.does("release", keys, *first, *each)
 
     async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
         """Return proposals whose lease ended without a match; see `Tickets.take_overdue`."""
