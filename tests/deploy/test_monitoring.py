@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
 import yaml
 
+from promontory.cli import parser
 from tests.deploy.monitored import (
     ALERTS,
     RECORDED,
@@ -74,6 +76,28 @@ def test_a_page_names_pages_and_metrics_that_there_are(name: str) -> None:
     text = (RUNBOOKS / f"{name}.md").read_text("utf-8")
     assert set(re.findall(r"`(\w+)\.md`", text)) - set(NAMES) == set()
     assert {metric(each) for each in re.findall(r"promontory_[a-z_]+", text)} - KNOWN == set()
+
+
+TYPED = sorted(
+    {
+        (file.stem, " ".join(command.split()))
+        for file in RUNBOOKS.glob("*.md")
+        for command in re.findall(r"`promontory\s([^`]+)`", file.read_text("utf-8"))
+    }
+)
+"""What pages have people type, by page."""
+
+
+@pytest.mark.parametrize(("name", "command"), TYPED)
+def test_a_command_of_a_page_is_one(name: str, command: str) -> None:
+    parser().parse_args(shlex.split(command))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_reads_no_key_of_the_log_by_hand(name: str) -> None:
+    """[docs/admin.md] `promontory admin` shows what is owed and how a match stands, and needs no server's password."""
+    text = (RUNBOOKS / f"{name}.md").read_text("utf-8")
+    assert re.findall(r"\b(?:XRANGE|ZRANGE|HGETALL|HGET|LRANGE|SMEMBERS|redis-cli -u)\b", text) == []
 
 
 def test_each_alert_is_tested_to_fire_and_to_be_silent() -> None:
