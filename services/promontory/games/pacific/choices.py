@@ -17,17 +17,19 @@ from promontory.games.pacific.vocabulary import AREAS, Area, Kind, Per
 def options_in(mat: Mat, areas: Collection[Area], kinds: Collection[Kind]) -> tuple[TokenPick, ...]:
     """Return the tokens of `kinds` in `areas`, in the order of areas, then kinds."""
     return tuple(
-        TokenPick(kind, area, number)
-        for area, tokens in zip(AREAS, mat, strict=True)
-        if area in areas
-        for kind, number in tokens.present()
-        if kind in kinds
+        [
+            TokenPick(kind, area, number)
+            for area, tokens in zip(AREAS, mat, strict=True)
+            if area in areas
+            for kind, number in tokens.present()
+            if kind in kinds
+        ]
     )
 
 
 def token_choice(options: tuple[TokenPick, ...], count: Count, per: Per | None) -> TokenChoice:
     """Return the choice of `count` tokens out of `options`, as many as there are at most."""
-    available = sum(_caps(options, per).values())
+    available = sum([option.n for option in options]) if per is None else len(_counts(options, per))
     match count:
         case Limit(exactly=int() as exactly):
             minimum = maximum = min(exactly, available)

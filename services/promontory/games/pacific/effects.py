@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -84,53 +86,52 @@ class Text:
 def perform(instructions: Iterable[Instruction], text: Text) -> Script:
     """Execute instructions from top to bottom."""
     for instruction in instructions:
-        match instruction:
-            case ChooseArea():
-                yield from _choose_area(instruction, text)
-            case PlacePath():
-                answer = answer_as(ArrowPick, (yield from _ask(PickArrow(tuple(Arrow)))))
-                text.executor.place_path(answer.arrow)
-            case Move():
-                yield from _move(instruction, text)
-            case Remove():
-                yield from _remove(instruction, text)
-            case Replace():
-                yield from _replace(instruction, text)
-            case If(cond, then):
-                yield from perform(then if text.scene().holds(cond) else (), text)
-            case AnyOrder(parts):
-                yield from _any_order(parts, text)
-            case Run():
-                yield from _run(instruction, text)
-            case _:
-                _do(instruction, text)
+        deed = _DEEDS.get(type(instruction))
+        if deed is not None:
+            deed(instruction, text)
+        else:
+            yield from _SCRIPTS[type(instruction)](instruction, text)
 
 
-def _do(instruction: Instruction, text: Text) -> None:
-    """Execute an instruction that asks nothing."""
-    executor, scene = text.executor, text.scene()
-    match instruction:
-        case Place():
-            _place(instruction, text)
-        case Advance(what):
-            _advance(what, executor)
-        case Gain(amount):
-            executor.gain(scene.number(amount), GainCause.CARD)
-        case Duplicate(word):
-            if (area := scene.area(word)) is not None:
-                batch = Tokens(**{kind: 1 for kind, _ in scene.at(area).present()})
-                executor.place(area, batch, PlacingSource.DUPLICATE)
-        case SkipRun(word):
-            if (area := scene.area(word)) is not None:
-                executor.skip.add(area)
-        case FreezeFish():
-            executor.frozen = True
-        case Draw(n):
-            for card_id in (card_id for _, card_id in zip(range(n), text.reserved, strict=False)):
-                executor.draw(card_id)
-        case NextTurn(effect, amount, n, tokens):
-            brought = None if tokens is None else Tokens(**tokens)
-            executor.arm(Effect(executor.card_id, effect, amount or n or 0, brought))
+def _gain(instruction: Gain, text: Text) -> None:
+    text.executor.gain(text.scene().number(instruction.amount), GainCause.CARD)
+
+
+def _duplicate(instruction: Duplicate, text: Text) -> None:
+    scene = text.scene()
+    if (area := scene.area(instruction.at)) is not None:
+        batch = Tokens(**{kind: 1 for kind, _ in scene.at(area).present()})
+        text.executor.place(area, batch, PlacingSource.DUPLICATE)
+
+
+def _skip_run(instruction: SkipRun, text: Text) -> None:
+    if (area := text.scene().area(instruction.area)) is not None:
+        text.executor.skip.add(area)
+
+
+def _freeze_fish(_: FreezeFish, text: Text) -> None:
+    text.executor.frozen = True
+
+
+def _draw(instruction: Draw, text: Text) -> None:
+    for card_id in islice(text.reserved, instruction.n):
+        text.executor.draw(card_id)
+
+
+def _next_turn(instruction: NextTurn, text: Text) -> None:
+    brought = None if instruction.tokens is None else Tokens(**instruction.tokens)
+    amount = instruction.amount or instruction.n or 0
+    text.executor.arm(Effect(text.executor.card_id, instruction.effect, amount, brought))
+
+
+def _place_path(_: PlacePath, text: Text) -> Script:
+    answer = answer_as(ArrowPick, (yield from _ask(PickArrow(tuple(Arrow)))))
+    text.executor.place_path(answer.arrow)
+
+
+def _if(instruction: If, text: Text) -> Script:
+    if text.scene().holds(instruction.cond):
+        yield from perform(instruction.then, text)
 
 
 def _ask(question: Question) -> Generator[Question, Answer, Answer]:
@@ -174,8 +175,9 @@ def _batch(instruction: Place, scene: Scene) -> Tokens:
     return Tokens(**{kind: scene.number(number) for kind, number in instruction.tokens.items()})
 
 
-def _advance(what: Kind, executor: Executor) -> None:
+def _advance(instruction: Advance, text: Text) -> None:
     """Move all tokens of a kind one area on, those that arrive not again."""
+    what, executor = instruction.what, text.executor
     if what is Kind.FISH and executor.frozen:
         return
     picks = options_in(executor.holdings.mat, AREAS, (what,))
@@ -311,7 +313,8 @@ def _replace(instruction: Replace, text: Text) -> Script:
         text.executor.place(area, replacement * sum(pick.n for pick in here), PlacingSource.REPLACE)
 
 
-def _any_order(parts: Sequence[Sequence[Instruction]], text: Text) -> Script:
+def _any_order(instruction: AnyOrder, text: Text) -> Script:
+    parts = instruction.parts
     answer = answer_as(PartOrder, (yield from _ask(PickOrder(len(parts)))))
     check_permutation(answer.parts, range(len(parts)))
     for part in answer.parts:
@@ -346,3 +349,28 @@ def _check_run_areas(picked: Sequence[Area], question: PickRunAreas) -> None:
         raise Rejected("SAME_AREA", rule="Pacific 3.3", area=next(a for a in picked if picked.count(a) > 1).value)
     if len(picked) != question.count:
         raise Rejected("WRONG_NUMBER", rule="Pacific 3.3", required=question.count)
+
+
+_DEEDS: dict[type[Instruction], Callable[[Any, Text], None]] = {
+    Place: _place,
+    Advance: _advance,
+    Gain: _gain,
+    Duplicate: _duplicate,
+    SkipRun: _skip_run,
+    FreezeFish: _freeze_fish,
+    Draw: _draw,
+    NextTurn: _next_turn,
+}
+"""What instructions that ask nothing do."""
+
+_SCRIPTS: dict[type[Instruction], Callable[[Any, Text], Script]] = {
+    ChooseArea: _choose_area,
+    PlacePath: _place_path,
+    Move: _move,
+    Remove: _remove,
+    Replace: _replace,
+    If: _if,
+    AnyOrder: _any_order,
+    Run: _run,
+}
+"""What instructions that may ask something do."""

@@ -57,8 +57,9 @@ def areas_of(cards: Iterable[Card], paths: Paths) -> tuple[Area, ...]:
     """Return the areas that cards run, in ring order, with the colours that Paths add [Pacific 3.8]."""
     areas: set[Area] = set()
     for card in cards:
-        areas |= _joined({colour.area for colour in card.colours if colour.area is not None}, paths)
-    return tuple(area for area in AREAS if area in areas)
+        run = {colour.area for colour in card.colours if colour.area is not None}
+        areas |= _joined(run, paths) if paths else run
+    return tuple([area for area in AREAS if area in areas])
 
 
 def _joined(areas: set[Area], paths: Paths) -> set[Area]:

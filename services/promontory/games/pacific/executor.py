@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -20,11 +20,12 @@ from promontory.games.pacific.events import (
 from promontory.games.pacific.holdings import Holdings, HoldingsEvent, changed
 from promontory.games.pacific.tokens import NO_TOKENS, Effect, TokenPick, Tokens, some
 from promontory.games.pacific.vocabulary import (
+    BALLOON,
+    HQ,
     Area,
     Arrow,
     EffectKind,
     GainCause,
-    Kind,
     MoveCause,
     PlacingSource,
     RemovalCause,
@@ -79,15 +80,15 @@ class Executor:
 
     def place(self, area: Area, batch: Tokens, source: PlacingSource) -> None:
         """Put tokens from the supply into `area` together, with all that reacts to it [Pacific 3.4]."""
-        if not batch.total:
+        if batch == NO_TOKENS:
             return
-        bonus = self._hq_bonus(area, batch) if source is not PlacingSource.HQ else Tokens()
+        bonus = self._hq_bonus(area, batch) if source is not PlacingSource.HQ else NO_TOKENS
         self._change(TokensPlaced(self.seat, area, batch, source))
-        self._arrived(area, batch)
-        for effect in self._working(EffectKind.GAIN_PER_PLACEMENT):
-            self.gain(effect.amount * batch.total, GainCause.PLACEMENT)
+        if area is self.running:
+            self._arrived(batch)
+        self._paid_for_placing(batch.total)
         self.place(area, bonus, PlacingSource.HQ)
-        if source is PlacingSource.UPGRADE:
+        if not self.active or source is PlacingSource.UPGRADE:
             return
         for effect in self._working(EffectKind.PLACE_PER_PLACEMENT):
             if effect.tokens is not None:
@@ -96,8 +97,7 @@ class Executor:
     def place_path(self, arrow: Arrow) -> None:
         """Lay a Path, which is in no area: only effects that pay for placements react [P-23]."""
         self._change(PathPlaced(self.seat, arrow))
-        for effect in self._working(EffectKind.GAIN_PER_PLACEMENT):
-            self.gain(effect.amount, GainCause.PLACEMENT)
+        self._paid_for_placing(1)
 
     def move(
         self, pick: TokenPick, destination: Area, cause: MoveCause, *, hq_ids: tuple[int, ...] | None = None
@@ -107,8 +107,9 @@ class Executor:
             return
         ids = self._leaving(pick) if hq_ids is None else hq_ids
         self._change(TokensMoved(self.seat, pick.kind, pick.area, destination, pick.n, cause, ids))
-        self._arrived(destination, some(pick.kind, pick.n))
-        if pick.kind is Kind.BALLOON and destination is Area.CALIFORNIA:
+        if destination is self.running:
+            self._arrived(some(pick.kind, pick.n))
+        if pick.kind is BALLOON and destination is Area.CALIFORNIA:
             self.gain(BALLOON_GAIN * pick.n, GainCause.BALLOON)
         self._departed(pick.n)
 
@@ -130,26 +131,32 @@ class Executor:
         self.holdings = changed(self.holdings, event)
         self.events.append(event)
 
-    def _working(self, kind: EffectKind) -> Iterator[Effect]:
-        return (effect for effect in self.active if effect.kind is kind)
+    def _working(self, kind: EffectKind) -> list[Effect]:
+        return [effect for effect in self.active if effect.kind is kind]
 
-    def _arrived(self, area: Area, tokens: Tokens) -> None:
+    def _arrived(self, tokens: Tokens) -> None:
         """Let new tokens of the area that is run act in this run, all but HQs [P-27]."""
-        if area is self.running:
-            self.pending += acting(tokens)
+        self.pending += acting(tokens)
+
+    def _paid_for_placing(self, n: int) -> None:
+        if self.active:
+            for effect in self._working(EffectKind.GAIN_PER_PLACEMENT):
+                self.gain(effect.amount * n, GainCause.PLACEMENT)
 
     def _departed(self, n: int) -> None:
-        for effect in self._working(EffectKind.GAIN_PER_DEPARTURE):
-            self.gain(effect.amount * n, GainCause.DEPARTURE)
+        if self.active:
+            for effect in self._working(EffectKind.GAIN_PER_DEPARTURE):
+                self.gain(effect.amount * n, GainCause.DEPARTURE)
 
     def _hq_bonus(self, area: Area, batch: Tokens) -> Tokens:
         """Return what the HQs of `area` add to a batch: each of them one token of each kind new to it [P-21]."""
-        kinds = [kind for kind, _ in batch.present()]
         hqs = [hq for hq in self.holdings.hqs if hq.area is area]
-        return Tokens(**{kind: sum(kind not in hq.used for hq in hqs) for kind in kinds})
+        if not hqs:
+            return NO_TOKENS
+        return Tokens(**{kind: sum(kind not in hq.used for hq in hqs) for kind, _ in batch.present()})
 
     def _leaving(self, pick: TokenPick) -> tuple[int, ...]:
-        if pick.kind is not Kind.HQ:
+        if pick.kind is not HQ:
             return ()
         hqs = [hq for hq in self.holdings.hqs if hq.area is pick.area]
         first = sorted(hqs, key=lambda hq: (len(hq.used), hq.hq_id))[: pick.n]

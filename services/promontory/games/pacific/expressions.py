@@ -12,6 +12,8 @@ from promontory.games.pacific.vocabulary import AREAS, Area
 
 Bound = Area | tuple[Area, ...] | int | None
 
+_NAMED: dict[str, Area] = {area.value: area for area in AREAS}
+
 
 class Scene(msgspec.Struct, frozen=True):
     """What an instruction looks at when it starts.
@@ -36,12 +38,12 @@ class Scene(msgspec.Struct, frozen=True):
         if word.startswith("$"):
             bound = self.names.get(word[1:])
             return bound if isinstance(bound, Area) else None
-        return Area(word)
+        return _NAMED[word]
 
     def passing(self, where: Where) -> tuple[Area, ...]:
         """Return the areas that pass a filter, in ring order."""
-        excluded = {self.area(word) for word in where.not_}
-        return tuple(area for area in AREAS if area not in excluded and _passes(self.at(area), where))
+        excluded = [self.area(word) for word in where.not_]
+        return tuple([area for area in AREAS if area not in excluded and _passes(self.mat[area.place], where)])
 
     def number(self, num: Num) -> int:
         """Return what a number comes to."""
@@ -89,7 +91,7 @@ def counted(tokens: Tokens, which: Which) -> int:
 
 def kinds_of(tokens: Tokens) -> int:
     """Return how many different kinds there are."""
-    return sum(1 for _ in tokens.present())
+    return len(tokens.present())
 
 
 def _passes(tokens: Tokens, where: Where) -> bool:

@@ -15,6 +15,8 @@ from promontory.games.pacific.phases import SlotChoice, is_asked, slot_choice
 from promontory.games.pacific.state import State
 from promontory.games.pacific.vocabulary import AREAS, Area, Phase
 
+_PUTTING_OUT = (Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE)
+
 
 class LegalCommands(msgspec.Struct, frozen=True):
     """Everything the rules accept from a seat now.
@@ -40,7 +42,7 @@ def legal_commands(state: State, seat: Seat) -> LegalCommands:
     if state.phase is Phase.OVER or seat in state.resigned:
         return LegalCommands()
     player = state.players[seat]
-    puts_out = state.phase in {Phase.PUT_OUT_FIRST, Phase.PUT_OUT_LATE} and is_asked(state, seat)
+    puts_out = state.phase in _PUTTING_OUT and is_asked(state, seat)
     return LegalCommands(
         setup_areas=AREAS if state.phase is Phase.SETUP_PLACE else (),
         put_out_card_ids=player.holdings.hand if puts_out else (),

@@ -52,7 +52,7 @@ def _nobody(_: Player) -> bool:
 
 
 def _the_early(player: Player) -> bool:
-    return not player.has(EffectKind.LATE_PUT_OUT)
+    return not player.active or not player.has(EffectKind.LATE_PUT_OUT)
 
 
 def _the_late(player: Player) -> bool:

@@ -24,8 +24,16 @@ from promontory.games.pacific.instructions import Limit
 from promontory.games.pacific.tokens import NO_TOKENS, TokenPick, Tokens, some
 from promontory.games.pacific.vocabulary import (
     AREAS,
+    BALLOON,
     BASIC_KINDS,
+    BOAT,
+    FACTORY,
+    FISH,
+    HATCHERY,
+    HOTEL,
+    HQ,
     KINDS,
+    PORT,
     Area,
     GainCause,
     Kind,
@@ -37,9 +45,9 @@ from promontory.games.pacific.vocabulary import (
 Script = Generator[Question, Answer, None]
 """Something a player does: it yields questions, and is sent their answers."""
 
-HATCHED = some(Kind.FISH, 2)
+HATCHED = some(FISH, 2)
 REMOVAL_GAIN = 2
-ACTING = (Kind.HATCHERY, Kind.HOTEL, Kind.BOAT, Kind.FACTORY, Kind.FISH, Kind.BALLOON)
+ACTING = (HATCHERY, HOTEL, BOAT, FACTORY, FISH, BALLOON)
 """The kinds that act after the Ports, in the default order [Pacific 4.3]."""
 
 
@@ -51,9 +59,10 @@ def run_area(executor: Executor, area: Area, *, fish_stay: bool = False) -> Scri
     executor.record(AreaRunStarted(executor.seat, area))
     executor.running = area
     executor.pending = acting(executor.tokens(area))
-    run = _Run(executor, area, fish_stay=fish_stay or executor.frozen)
-    yield from run.ports()
-    yield from run.others()
+    if executor.pending != NO_TOKENS:
+        run = _Run(executor, area, fish_stay=fish_stay or executor.frozen)
+        yield from run.ports()
+        yield from run.others()
     executor.running = None
     executor.record(AreaRunEnded(executor.seat, area))
 
@@ -69,7 +78,7 @@ class _Run:
         fetching = self._executor.pending.port
         if not fetching:
             return
-        self._act_no_more(Kind.PORT, fetching)
+        self._act_no_more(PORT, fetching)
         elsewhere = [area for area in AREAS if area is not self._area]
         options = options_in(self._executor.holdings.mat, elsewhere, BASIC_KINDS)
         if not options:
@@ -105,7 +114,7 @@ class _Run:
     def _question(self) -> RunArea:
         tried = self._executor.trial()
         trial = _Run(tried, self._area, fish_stay=self._fish_stay)
-        trial._all_act(Kind.HATCHERY)
+        trial._all_act(HATCHERY)
         return RunArea(
             area=self._area,
             pending=Tokens(**{kind: self._waiting(kind) for kind in ACTING}),
@@ -116,13 +125,13 @@ class _Run:
 
     def _waiting(self, kind: Kind) -> int:
         """Return how many tokens of a kind have to act."""
-        return 0 if kind is Kind.FISH and self._fish_stay else self._executor.pending.of(kind)
+        return 0 if kind is FISH and self._fish_stay else self._executor.pending.of(kind)
 
     def _in_default_order(self, removals: Sequence[Tokens]) -> None:
-        for kind in (Kind.HATCHERY, Kind.HOTEL, Kind.BOAT):
+        for kind in (HATCHERY, HOTEL, BOAT):
             self._all_act(kind)
         self._factories_act(removals)
-        for kind in (Kind.FISH, Kind.BALLOON):
+        for kind in (FISH, BALLOON):
             self._all_act(kind)
 
     def _all_act(self, kind: Kind) -> None:
@@ -131,7 +140,7 @@ class _Run:
 
     def _factories_act(self, removals: Sequence[Tokens]) -> None:
         acted = 0
-        while self._waiting(Kind.FACTORY):
+        while self._waiting(FACTORY):
             self._factory_acts(removals[acted] if acted < len(removals) else NO_TOKENS)
             acted += 1
         if acted < len(removals):
@@ -140,7 +149,7 @@ class _Run:
     def _step(self, step: Step) -> None:
         if step.kind not in ACTING:
             raise Rejected("KIND_NOT_ALLOWED", rule="Pacific 4.3", kind=step.kind.value)
-        is_factory = step.kind is Kind.FACTORY
+        is_factory = step.kind is FACTORY
         if step.n < 1 or (is_factory and step.n > 1) or (step.removes is not None and not is_factory):
             raise Malformed("MALFORMED", rule="Pacific 4.3")
         if step.n > self._waiting(step.kind):
@@ -154,25 +163,24 @@ class _Run:
         """Let `n` waiting tokens of a kind act, one after another."""
         executor = self._executor
         self._act_no_more(kind, n)
-        match kind:
-            case Kind.HOTEL:
-                executor.gain(n, GainCause.HOTEL)
-            case Kind.BOAT:
-                executor.gain(n * executor.tokens(self._area).fish, GainCause.BOAT)
-            case Kind.HATCHERY:
-                for _ in range(n):
-                    executor.place(self._area, HATCHED, PlacingSource.HATCHERY)
-            case _:
-                executor.move(TokenPick(kind, self._area, n), self._area.following, MoveCause.RUN)
+        if kind is HOTEL:
+            executor.gain(n, GainCause.HOTEL)
+        elif kind is BOAT:
+            executor.gain(n * executor.tokens(self._area).fish, GainCause.BOAT)
+        elif kind is HATCHERY:
+            for _ in range(n):
+                executor.place(self._area, HATCHED, PlacingSource.HATCHERY)
+        else:
+            executor.move(TokenPick(kind, self._area, n), self._area.following, MoveCause.RUN)
 
     def _factory_acts(self, removes: Tokens) -> None:
         """Let a factory remove up to 3 other tokens; of a kind those that have acted go first [P-28]."""
         executor = self._executor
-        self._act_no_more(Kind.FACTORY, 1)
+        self._act_no_more(FACTORY, 1)
         self._check_removal(removes)
         for kind, n in removes.present():
-            acted = executor.tokens(self._area).of(kind) - executor.pending.of(kind) - (kind is Kind.FACTORY)
-            if kind is not Kind.HQ:
+            acted = executor.tokens(self._area).of(kind) - executor.pending.of(kind) - (kind is FACTORY)
+            if kind is not HQ:
                 self._act_no_more(kind, max(0, n - acted))
             executor.remove(TokenPick(kind, self._area, n), RemovalCause.FACTORY)
         executor.gain(REMOVAL_GAIN * removes.total, GainCause.FACTORY)
@@ -186,5 +194,5 @@ class _Run:
         if removes.total > MOST_REMOVALS:
             raise Rejected("TOO_MANY", rule="Pacific 4.2", most=MOST_REMOVALS)
         for kind, n in removes.present():
-            if n > self._executor.tokens(self._area).of(kind) - (kind is Kind.FACTORY):
+            if n > self._executor.tokens(self._area).of(kind) - (kind is FACTORY):
                 raise Rejected("NOT_ENOUGH_TOKENS", rule="Pacific 4.2", kind=kind.value, area=self._area.value)
