@@ -7,8 +7,9 @@ and stations have no tracks, hence no ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +19,8 @@ from promontory.games.railroad_dice_2.components import Components, Shape
 from promontory.games.railroad_dice_2.edges import ALL_TRACKS, Tracks, turned
 from promontory.games.railroad_dice_2.plan import NO_SIGN, Cell, Plan
 from promontory.games.railroad_dice_2.vocabulary import ROTATIONS, DieKind, Square
+
+T = TypeVar("T")
 
 EMPTY = 0
 COMPLEX = ALL_TRACKS + 1
@@ -46,14 +49,6 @@ class Station(msgspec.Struct, frozen=True):
     owner: Seat | None
 
 
-class Route(msgspec.Struct, frozen=True):
-    """A shortest way from a home to `station`, across `tiles` different tiles; `tile_number` is its own one's."""
-
-    station: Square
-    tile_number: int
-    tiles: int
-
-
 class Board(msgspec.Struct, frozen=True, dict=True):
     """A map with its stations and dice.
 
@@ -66,9 +61,19 @@ class Board(msgspec.Struct, frozen=True, dict=True):
     stations: tuple[Station, ...] = ()
 
     @cached_property
-    def found_routes(self) -> dict[Square, tuple[Route, ...]]:
-        """The shortest routes by home, as far as they have been searched on this map: a memo, no part of the value."""
+    def _answers(self) -> dict[Hashable, Any]:
         return {}
+
+    def once(self, question: Hashable, find: Callable[[], T]) -> T:
+        """Return what `find` finds out, which must depend on nothing but this map and `question`.
+
+        It is called once and its answer kept beside the map, no part of its value.
+        """
+        answers = self._answers
+        if question not in answers:
+            answers[question] = find()
+        answer: T = answers[question]
+        return answer
 
     def die_at(self, square: Square) -> Die | None:
         """Return the die on `square`, if one lies there."""
@@ -105,12 +110,17 @@ class Board(msgspec.Struct, frozen=True, dict=True):
 class TrackFaces(msgspec.Struct, frozen=True):
     """The track faces of a component file. `dice` holds each face as a die in each of the four rotations.
 
-    `simple` and `complex` name the faces of each kind, in the order of the file.
+    `distinct_dice` holds them in each rotation that has tracks of its own, ascending, `distinct_tracks` those tracks.
+    `simple` and `complex` name the faces of each kind, in the order of the file. `has_single_pairs` tells whether a
+    complex die has one pair only, so that it may bring no new track.
     """
 
     dice: dict[str, tuple[Die, ...]]
+    distinct_dice: dict[str, tuple[Die, ...]]
+    distinct_tracks: dict[str, tuple[Tracks, ...]]
     simple: tuple[str, ...]
     complex: tuple[str, ...]
+    has_single_pairs: bool
 
     def of(self, kind: DieKind) -> tuple[str, ...]:
         """Return the track faces of dice of `kind`."""
@@ -122,15 +132,23 @@ class TrackFaces(msgspec.Struct, frozen=True):
 
     def distinct(self, face: str) -> tuple[Die, ...]:
         """Return the dice that show `face` in each rotation that has tracks of its own, ascending."""
-        return tuple(die for rotation, die in enumerate(self.dice[face]) if die.rotation == rotation)
+        return self.distinct_dice[face]
 
 
 def track_faces(components: Components) -> TrackFaces:
     """Return the track faces of the component file."""
+    dice = {shape.face: tuple(_rotations(shape)) for shape in components.shapes}
+    distinct = {
+        face: tuple(die for rotation, die in enumerate(turns) if die.rotation == rotation)
+        for face, turns in dice.items()
+    }
     return TrackFaces(
-        dice={shape.face: tuple(_rotations(shape)) for shape in components.shapes},
+        dice=dice,
+        distinct_dice=distinct,
+        distinct_tracks={face: tuple(die.tracks for die in turns) for face, turns in distinct.items()},
         simple=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.SIMPLE),
         complex=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.COMPLEX),
+        has_single_pairs=any(shape.kind is DieKind.COMPLEX and len(shape.pairs) == 1 for shape in components.shapes),
     )
 
 

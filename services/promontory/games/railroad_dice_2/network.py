@@ -6,7 +6,10 @@ the home, and every die that is put on the map later only resumes the search at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import compress
+from operator import or_
 
 import msgspec
 
@@ -29,27 +32,45 @@ from promontory.games.railroad_dice_2.vocabulary import Square
 
 _CODES = range(256)
 
+SETS_OF_EDGES = range(1 << len(EDGES))
+
 ENDS: tuple[Edges, ...] = tuple(ends_of(code & ALL_TRACKS) for code in _CODES)
 """By what lies on a cell (`Board.contents`): the edges where its tracks end."""
 
 
-def _entered_by_code(*, reversing: bool) -> tuple[tuple[Tracks, ...], ...]:
+def _union(by_edge: Sequence[int], edges: Edges) -> int:
+    return reduce(or_, (by_edge[edge] for edge in edges_of(edges)), 0)
+
+
+def _by_code(*, reversing: bool) -> tuple[tuple[Tracks, ...], ...]:
     by_tracks = [
         tuple(entered(tracks, edge, reversing=reversing) for edge in EDGES) for tracks in range(ALL_TRACKS + 1)
     ]
     return tuple(by_tracks[code & ALL_TRACKS] for code in _CODES)
 
 
-ENTERED = {reversing: _entered_by_code(reversing=reversing) for reversing in (False, True)}
-"""By whether trains may reverse, by what lies on a cell, by edge: the pairs that a train coming in there runs on."""
+_ENTERED_BY_EDGE = {reversing: _by_code(reversing=reversing) for reversing in (False, True)}
+_LEFT_BY_EDGE = {
+    reversing: tuple(tuple(ends_of(tracks) & ~(1 << edge) for edge, tracks in enumerate(by_edge)) for by_edge in table)
+    for reversing, table in _ENTERED_BY_EDGE.items()
+}
+
+ENTERED: dict[bool, tuple[tuple[Tracks, ...], ...]] = {
+    reversing: tuple(tuple(_union(by_edge, edges) for edges in SETS_OF_EDGES) for by_edge in table)
+    for reversing, table in _ENTERED_BY_EDGE.items()
+}
+"""By whether trains may reverse, by what lies on a cell, by set of edges: the pairs that trains run on from there."""
+
+LEFT: dict[bool, tuple[tuple[Edges, ...], ...]] = {
+    reversing: tuple(tuple(_union(by_edge, edges) for edges in SETS_OF_EDGES) for by_edge in table)
+    for reversing, table in _LEFT_BY_EDGE.items()
+}
+"""Likewise: the edges through which they may leave."""
 
 EXITS: dict[bool, tuple[tuple[tuple[Edge, ...], ...], ...]] = {
-    reversing: tuple(
-        tuple(edges_of(ends_of(tracks) & ~(1 << edge)) for edge, tracks in enumerate(by_edge)) for by_edge in table
-    )
-    for reversing, table in ENTERED.items()
+    reversing: tuple(tuple(map(edges_of, by_edge)) for by_edge in table) for reversing, table in _LEFT_BY_EDGE.items()
 }
-"""Likewise: the edges through which that train may leave."""
+"""Likewise, by the single edge that a train comes in through."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -116,18 +137,13 @@ def traversed(network: Network, board: Board) -> frozenset[tuple[Square, Pair]]:
 
 def run_on(network: Network, board: Board, cell: Cell) -> Tracks:
     """Return the tracks on `cell` that trains of the network run on."""
-    by_edge = ENTERED[board.plan.reversing][board.contents[cell]]
-    tracks = 0
-    for edge in edges_of(network.arrivals[cell]):
-        tracks |= by_edge[edge]
-    return tracks
+    return ENTERED[board.plan.reversing][board.contents[cell]][network.arrivals[cell]]
 
 
-def frontier(network: Network, board: Board) -> Iterator[Cell]:
-    """Yield the empty squares that trains of the network come up to, as cells, ascending."""
-    for cell, (arrivals, content) in enumerate(zip(network.arrivals, board.contents, strict=True)):
-        if arrivals and content == EMPTY:
-            yield cell
+def frontier(network: Network, board: Board) -> list[Cell]:
+    """Return the empty squares that trains of the network come up to, as cells, ascending."""
+    contents = board.contents
+    return [cell for cell in compress(range(len(contents)), network.arrivals) if contents[cell] == EMPTY]
 
 
 def new_links(before: Network, after: Network) -> tuple[Square, ...]:

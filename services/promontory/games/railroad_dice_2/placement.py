@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import IntEnum
+from functools import lru_cache
+from itertools import compress
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,6 +15,7 @@ from promontory.games.railroad_dice_2.board import COMPLEX, EMPTY, OFF_MAP, STAT
 from promontory.games.railroad_dice_2.edges import (
     EDGE_NAMES,
     EDGES,
+    Edge,
     Edges,
     Tracks,
     edges_of,
@@ -20,7 +25,7 @@ from promontory.games.railroad_dice_2.edges import (
 from promontory.games.railroad_dice_2.network import (
     ENDS,
     ENTERED,
-    EXITS,
+    LEFT,
     Network,
     extended,
     frontier,
@@ -82,7 +87,7 @@ def _check_square(board: Board, die: Die, square: Square) -> None:
 
 def _check_neighbours(board: Board, die: Die, square: Square) -> None:
     """Make the tests 5 to 7: whether every edge of the die fits what lies beyond it."""
-    beyond = _beyond(board, board.plan.cell(square))
+    beyond = _BEYOND[_sides(board, board.plan.cell(square))]
     ends = ENDS[die.tracks]
     for reason, rule, edges in (
         ("LEAVES_MAP", "R-30", ends & beyond.off_map),
@@ -94,25 +99,63 @@ def _check_neighbours(board: Board, die: Die, square: Square) -> None:
             raise Rejected(reason, rule=rule, x=square.x, y=square.y, edge=edge)
 
 
+class _Side(IntEnum):
+    """What lies across an edge: nothing that matters, a complex die without a facing end, and so on."""
+
+    OPEN = 0
+    OFF_MAP = 1
+    CLOSED = 2
+    FACING_END = 3
+    STATION = 4
+
+
+def _side(code: int, edge: Edge) -> _Side:
+    """Return what `code` in `Board.contents` is to the square that lies across its `edge`."""
+    if ENDS[code] >> edge & 1:
+        return _Side.FACING_END
+    if code == OFF_MAP:
+        return _Side.OFF_MAP
+    if code == STATION:
+        return _Side.STATION
+    return _Side.CLOSED if code & COMPLEX else _Side.OPEN
+
+
+_WEIGHTED_SIDES: tuple[tuple[int, ...], ...] = tuple(
+    tuple(_side(code, opposite(edge)) * len(_Side) ** edge for code in range(OFF_MAP + 1)) for edge in EDGES
+)
+
+
+def _sides(board: Board, cell: Cell) -> int:
+    """Return what lies across all four edges of a square, as one number: a digit in base 5 for each edge."""
+    contents, (north, east, south, west) = board.contents, board.plan.steps
+    to_north, to_east, to_south, to_west = _WEIGHTED_SIDES
+    return (
+        to_north[contents[cell + north]]
+        + to_east[contents[cell + east]]
+        + to_south[contents[cell + south]]
+        + to_west[contents[cell + west]]
+    )
+
+
 class _Beyond(msgspec.Struct, frozen=True):
-    """What lies across the edges of a square: off the map, complex dice without a facing end, facing ends."""
+    """The edges of a square across which lies nothing, a complex die without a facing end, a facing end, a station."""
 
     off_map: Edges
     closed: Edges
     waiting: Edges
+    station: Edges
 
 
-def _beyond(board: Board, cell: Cell) -> _Beyond:
-    off_map = closed = waiting = 0
-    for edge in EDGES:
-        content = board.contents[cell + board.plan.steps[edge]]
-        if ENDS[content] >> opposite(edge) & 1:
-            waiting |= 1 << edge
-        elif content == OFF_MAP:
-            off_map |= 1 << edge
-        elif COMPLEX <= content < STATION:
-            closed |= 1 << edge
-    return _Beyond(off_map, closed, waiting)
+def _beyond(sides: int) -> _Beyond:
+    digits = [sides // len(_Side) ** edge % len(_Side) for edge in EDGES]
+    off_map, closed, waiting, station = (
+        sum(1 << edge for edge in EDGES if digits[edge] == side) for side in _Side if side is not _Side.OPEN
+    )
+    return _Beyond(off_map, closed, waiting, station)
+
+
+_BEYOND = tuple(map(_beyond, range(len(_Side) ** len(EDGES))))
+"""By what lies across all four edges, see `_sides`."""
 
 
 def _pair_name(tracks: Tracks) -> str:
@@ -132,7 +175,7 @@ def _is_connected(board: Board, network: Network, die: Die, cell: Cell) -> bool:
     they do so on some new pairs and not on others, nothing needs to be searched.
     """
     new = die.tracks & ~board.contents[cell]
-    fed = new & _entered_tracks(board, network, die, cell)
+    fed = new & ENTERED[board.plan.reversing][die.tracks][network.arrivals[cell]]
     if fed in (new, 0):
         return fed == new
     square = board.plan.squares[cell]
@@ -140,61 +183,97 @@ def _is_connected(board: Board, network: Network, die: Die, cell: Cell) -> bool:
     return not new & ~run_on(extended(network, after, square), after, cell)
 
 
-def _entered_tracks(board: Board, network: Network, die: Die, cell: Cell) -> Tracks:
-    by_edge, tracks = ENTERED[board.plan.reversing][die.tracks], 0
-    for edge in edges_of(network.arrivals[cell]):
-        tracks |= by_edge[edge]
-    return tracks
-
-
 def legal_placements(
     board: Board, network: Network, faces: TrackFaces, *, face: str, money: int
 ) -> tuple[LegalPlacement, ...]:
     """Return everything that `check_placement` accepts for `face`, by `y`, `x` and rotation."""
-    dice = faces.distinct(face)
-    is_simple = dice[0].kind is DieKind.SIMPLE
+    dice, tracks = faces.distinct(face), faces.distinct_tracks[face]
     legal: list[LegalPlacement] = []
-    for cell in frontier(network, board) if is_simple else _simple_dice_cells(board):
-        cost = board.plan.costs[cell] if is_simple else 0
+    for cell, cost, surroundings in _sites(board, network, faces, dice[0].kind):
         if cost > money:
             continue
-        for die in _fitting(board, dice, cell):
-            if _is_connected(board, network, die, cell):
-                links = _links(board, network, die, cell)
+        for number, is_connected, onward in _fitting(tracks, surroundings):
+            die = dice[number]
+            if is_connected or _is_connected(board, network, die, cell):
+                links = _links(board, network, die, cell, onward) if onward else ()
                 legal.append(LegalPlacement(board.plan.squares[cell], face, die.rotation, cost, links))
     return tuple(legal)
 
 
-def _simple_dice_cells(board: Board) -> list[Cell]:
-    return [cell for cell, content in enumerate(board.contents) if EMPTY < content < COMPLEX]
+class _Surroundings(NamedTuple):
+    """What decides which dice fit on a square: what lies on it and across its edges, where trains come up to it."""
+
+    content: int
+    sides: int
+    arrivals: Edges
+    reversing: bool
 
 
-def _fitting(board: Board, dice: tuple[Die, ...], cell: Cell) -> Iterator[Die]:
-    """Yield those of `dice`, all of one kind, that pass the tests 4 to 7 on a square of the right kind."""
-    beyond = _beyond(board, cell)
-    barred, content = beyond.off_map | beyond.closed, board.contents[cell]
-    wanted = beyond.waiting if content else 0
-    for die in dice:
-        ends = ENDS[die.tracks]
-        if not (ends & barred or wanted & ~ends or content & ~die.tracks):
-            yield die
+class _Site(NamedTuple):
+    """A square that dice of a kind may come on."""
+
+    cell: Cell
+    cost: int
+    surroundings: _Surroundings
 
 
-def _links(board: Board, network: Network, die: Die, cell: Cell) -> tuple[Square, ...]:
-    if not _leads_on(board, network, die, cell):
+def _sites(board: Board, network: Network, faces: TrackFaces, kind: DieKind) -> list[_Site]:
+    """Return where dice of `kind` may come: empty squares on the frontier, or simple dice."""
+    if kind is DieKind.SIMPLE:
+        return board.once(
+            ("frontier", network.home), lambda: [_site(board, network, cell) for cell in frontier(network, board)]
+        )
+    if faces.has_single_pairs:
+        return [_site(board, network, cell) for cell in _simple_dice_cells(board)]
+    return board.once(
+        ("simple dice", network.home),
+        lambda: [_site(board, network, cell) for cell in _simple_dice_cells(board) if network.arrivals[cell]],
+    )
+
+
+def _site(board: Board, network: Network, cell: Cell) -> _Site:
+    content, plan = board.contents[cell], board.plan
+    surroundings = _Surroundings(content, _sides(board, cell), network.arrivals[cell], plan.reversing)
+    return _Site(cell, 0 if content else plan.costs[cell], surroundings)
+
+
+def _simple_dice_cells(board: Board) -> Iterator[Cell]:
+    return compress(range(len(board.contents)), board.contents.translate(_IS_SIMPLE))
+
+
+_IS_SIMPLE = bytes(EMPTY < code < COMPLEX for code in range(256))
+
+
+class _Fit(NamedTuple):
+    """A die that passes the tests 4 to 7, by its number; `onward` are the edges beyond which its trains may go on.
+
+    `is_connected` tells that it passes test 8; otherwise that is to be found out.
+    """
+
+    number: int
+    is_connected: bool
+    onward: Edges
+
+
+@lru_cache(maxsize=4096)
+def _fitting(dice: tuple[Tracks, ...], site: _Surroundings) -> tuple[_Fit, ...]:
+    """Return those of `dice`, all of the kind that may come on the square, that may be legal there."""
+    beyond = _BEYOND[site.sides]
+    barred, wanted = beyond.off_map | beyond.closed, beyond.waiting if site.content else 0
+    fits = []
+    for number, tracks in enumerate(dice):
+        ends, new = ENDS[tracks], tracks & ~site.content
+        fed = new & ENTERED[site.reversing][tracks][site.arrivals]
+        if not (ends & barred or wanted & ~ends or site.content & ~tracks) and (fed or not new):
+            onward = LEFT[site.reversing][tracks][site.arrivals] & (beyond.waiting | beyond.station)
+            fits.append(_Fit(number, fed == new, onward))
+    return tuple(fits)
+
+
+def _links(board: Board, network: Network, die: Die, cell: Cell, onward: Edges) -> tuple[Square, ...]:
+    """Return the new links, where trains come through the die to a station or to more track beyond `onward`."""
+    steps = board.plan.steps
+    if all(network.arrivals[cell + steps[edge]] >> opposite(edge) & 1 for edge in edges_of(onward)):
         return ()
     square = board.plan.squares[cell]
     return new_links(network, extended(network, board.with_die(square, die), square))
-
-
-def _leads_on(board: Board, network: Network, die: Die, cell: Cell) -> bool:
-    """Tell whether trains come through the die to a station or to more track where they have not been."""
-    exits = EXITS[board.plan.reversing][die.tracks]
-    for edge in edges_of(network.arrivals[cell]):
-        for out in exits[edge]:
-            onward, entry = cell + board.plan.steps[out], opposite(out)
-            content = board.contents[onward]
-            is_taken_up = content == STATION or ENDS[content] >> entry & 1
-            if is_taken_up and not network.arrivals[onward] >> entry & 1:
-                return True
-    return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from promontory.games.railroad_dice_2.board import OFF_MAP, STATION, Board, Route
+from typing import NamedTuple
+
+from promontory.games.railroad_dice_2.board import OFF_MAP, STATION, Board
 from promontory.games.railroad_dice_2.edges import EDGES, Edge, opposite
 from promontory.games.railroad_dice_2.network import EXITS, Network
 from promontory.games.railroad_dice_2.plan import Cell
@@ -12,6 +14,14 @@ Tiles = int
 """A set of tiles: bit `n` for the tile with number `n` of the plan."""
 
 
+class Route(NamedTuple):
+    """A shortest way from a home to `station`, across `tiles` different tiles; `tile_number` is its own one's."""
+
+    station: Square
+    tile_number: int
+    tiles: int
+
+
 def tile_counts(board: Board, network: Network) -> dict[Square, int]:
     """Return for every linked station the fewest different tiles of a route to the home, 1 or more [R-42] [R-43]."""
     return {route.station: route.tiles for route in shortest_routes(board, network)}
@@ -19,10 +29,7 @@ def tile_counts(board: Board, network: Network) -> dict[Square, int]:
 
 def shortest_routes(board: Board, network: Network) -> tuple[Route, ...]:
     """Return a shortest route for every linked station, by `y`, then `x`; searched once a board and home."""
-    routes = board.found_routes.get(network.home)
-    if routes is None:
-        routes = board.found_routes[network.home] = _searched(board, network)
-    return routes
+    return board.once(("routes", network.home), lambda: _searched(board, network)) if network.linked else ()
 
 
 def _searched(board: Board, network: Network) -> tuple[Route, ...]:
