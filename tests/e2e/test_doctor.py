@@ -18,7 +18,7 @@ from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.port import START, Proposed, StoredEvent
 from promontory.eventlog.redis_streams import BUCKETS_KEY
 from promontory.games.fairness import SCHEME
-from promontory.local.doctor import Deployment, Severity, examine
+from promontory.local.doctor import SERVER, Deployment, Severity, examine, text
 from promontory.local.doctor_commands import deployment_of
 from promontory.local.doctor_log import CHECKS as LOG_CHECKS
 from promontory.local.doctor_log import skew_findings
@@ -63,10 +63,13 @@ async def found(check: str, told: Deployment) -> Sequence[str]:
 
 @pytest.mark.timeout(120)
 async def test_nothing_is_found_where_all_is_well(platform: Platform, redis: Redis) -> None:
-    """Exit code 0, and a line for each check."""
+    """Exit code 0, and a line for each check; the server that `promontory up` starts needs no limit of memory."""
+    await redis.config_set("maxmemory", 0)
     code, out, err = await promontory("admin", "doctor", "--data-dir", str(platform.directory))
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == f"all is well: {len(CHECKS)} checks"
+    (what,) = await found(SERVER, replace(deployment(platform), is_embedded=False))
+    assert "has no maxmemory" in what
 
 
 async def _evicting(_: Platform, redis: Redis) -> Any:
@@ -160,7 +163,6 @@ def _unreachable(told: Deployment) -> Deployment:
 @pytest.mark.parametrize(
     ("otherwise", "check", "what"),
     [
-        (_elsewhere, "event log's server", "does not answer"),
         (_elsewhere, "broker", "the broker does not answer"),
         (_without_pacific, "pools", "pools of pacific lead to no rules service"),
         (_unreachable, "services", "scoring: 127.0.0.1:1 does not answer"),
@@ -174,6 +176,16 @@ async def test_what_is_not_where_it_should_be_is_found(
     platform: Platform, otherwise: Callable[[Deployment], Deployment], check: str, what: str
 ) -> None:
     assert what in (await found(check, otherwise(deployment(platform))))[0]
+
+
+async def test_what_needs_a_server_that_is_away_is_not_examined(platform: Platform) -> None:
+    """The cause is one finding, and its consequences none; what is apart from it is examined all the same."""
+    told = replace(deployment(platform), redis_url="redis://127.0.0.1:1/0")
+    first, *rest = await examine(told, tuple(CHECKS.values()))
+    assert [finding.what[:44] for finding in first.findings] == ["the event log's server does not answer (Erro"]
+    assert [each.findings for each in rest] == [()] * len(rest)
+    assert {each.check for each in rest if not each.not_examined} == {"archive"}
+    assert "1 finding; 10 checks not made" in text([first, *rest])
 
 
 async def test_keys_that_do_not_fit_are_found(platform: Platform, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from redis.asyncio import Redis
@@ -168,3 +169,20 @@ async def test_a_server_that_does_not_answer_is_named_with_the_setting(tmp_path:
     async with connect(f"unix://{tmp_path / 'nobody.sock'}") as connections:
         with pytest.raises(ServerUnreachable, match="PROMONTORY_REDIS_URL"):
             await check_policy(connections.commands)
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "said"),
+    [("promontory", "wrong", "refuses the user"), ("lame", "right", "refuses the user")],
+)
+async def test_a_server_that_refuses_the_user_is_not_said_to_be_down(
+    tmp_path: Path, user: str, password: str, said: str
+) -> None:
+    """A wrong password, or a right that lacks: starting the server would not help."""
+    settings = {"user promontory": "on >right ~* &* +@all", "user lame": "on >right ~* &* -@all"}
+    with EmbeddedServer(tmp_path, settings=settings) as server:
+        parts = urlsplit(server.url)
+        async with connect(f"unix://{user}:{password}@{parts.path}") as connections:
+            with pytest.raises(ServerUnreachable, match=said) as refused:
+                await check_policy(connections.commands)
+    assert "start it" not in str(refused.value)

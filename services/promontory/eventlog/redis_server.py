@@ -11,6 +11,7 @@ import structlog
 from redis.asyncio import BlockingConnectionPool, Redis, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, NoPermissionError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -47,12 +48,19 @@ class UnsafeServer(Exception):
 
 
 class ServerUnreachable(Exception):
-    """Nothing answers where the server should be."""
+    """Nothing answers where the server should be, or what answers takes neither the user nor the password.
+
+    `problem` says what is so, `remedy` what is to be done about it.
+    """
 
     def __init__(self, cause: Exception) -> None:
-        super().__init__(
-            f"the event log's server does not answer ({cause}): start it, or name another with PROMONTORY_REDIS_URL"
-        )
+        if any(isinstance(each, AuthenticationError | NoPermissionError) for each in (cause, cause.__cause__)):
+            self.problem = f"the event log's server is there but refuses the user: {cause}"
+            self.remedy = "correct the user and password in PROMONTORY_REDIS_URL, or the user's rights on the server"
+        else:
+            self.problem = f"the event log's server does not answer ({cause})"
+            self.remedy = "start it, or name another with PROMONTORY_REDIS_URL"
+        super().__init__(f"{self.problem}: {self.remedy}")
 
 
 class Connections(msgspec.Struct, frozen=True):
@@ -152,12 +160,13 @@ async def check_policy(client: Redis, *, require_aof: bool = True) -> None:
     """Return if the server can be trusted with the log, else raise `UnsafeServer` with all that is wrong.
 
     In a cluster that is every primary. Where replicas stand by, a warning tells of a primary that acknowledges commits
-    which none of them has. Needs no right but INFO. Raises `ServerUnreachable` if a server does not answer.
+    which none of them has. Needs no right but INFO. Raises `ServerUnreachable` if a server does not answer, or not this
+    user.
     """
     try:
         servers = await primaries(client)
         facts = {address_of(server): await server.info("everything") for server in servers}
-    except (RedisConnectionError, RedisTimeoutError, OSError) as error:
+    except (RedisConnectionError, RedisTimeoutError, NoPermissionError, OSError) as error:
         raise ServerUnreachable(error) from error
     problems = {name: tuple(_problems(each, require_aof=require_aof)) for name, each in facts.items()}
     if any(problems.values()):

@@ -13,12 +13,12 @@ from promontory.eventlog.functions import LibraryMissing, event_log_library, ver
 from promontory.eventlog.port import ArchiveUnavailable, game_buckets
 from promontory.eventlog.redis_cluster import address_of, primaries
 from promontory.eventlog.redis_owing import RedisOwings
-from promontory.eventlog.redis_server import UnsafeServer, check_policy, connect, vitals
+from promontory.eventlog.redis_server import ServerUnreachable, UnsafeServer, check_policy, connect, vitals
 from promontory.eventlog.redis_streams import BUCKETS_KEY, RedisEventLog
 from promontory.games.registry import GAMES
 from promontory.games.text import counted
 from promontory.local import versions
-from promontory.local.doctor import Check, Deployment, Finding, Severity
+from promontory.local.doctor import SERVER, Away, Check, Deployment, Finding, Severity
 from promontory.matchmaking.redis_tickets import matchmaking_library
 from promontory.runtime import clock
 
@@ -33,15 +33,19 @@ async def find_in_server(deployment: Deployment) -> Sequence[Finding]:
     async with connect(deployment.redis_url) as connections:
         try:
             await check_policy(connections.commands, require_aof=deployment.require_aof)
+        except ServerUnreachable as error:
+            why = "without it nothing works: no command is taken, and no service starts"
+            raise Away(Finding(error.problem, why, error.remedy)) from error
         except UnsafeServer as unsafe:
             why = "matches would be lost, or the services refuse to start"
             mend = "deploy/redis/event-log.conf is a configuration that may hold the log; restart the server with it"
             return [Finding(problem, why, mend) for problem in unsafe.problems]
         facts = [(address_of(each), await each.info("everything")) for each in await primaries(connections.commands)]
-    return [finding for address, each in facts for finding in _of_server(address or "the server", each)]
+    limited = not deployment.is_embedded
+    return [each for address, found in facts for each in _of_server(address or "the server", found, is_limited=limited)]
 
 
-def _of_server(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
+def _of_server(name: str, facts: Mapping[str, Any], *, is_limited: bool) -> Iterator[Finding]:
     found = vitals(facts)
     if facts.get("aof_enabled") and not found.persists:
         yield Finding(
@@ -49,14 +53,14 @@ def _of_server(name: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             "what is committed now is lost when the server ends",
             "look for space and errors on the server's disk; when it can write again, BGREWRITEAOF",
         )
-    if not found.memory_limit_bytes:
+    if is_limited and not found.memory_limit_bytes:
         yield Finding(
             f"{name} has no maxmemory",
             "when memory runs out, the system kills the server instead of its refusing commits",
             "set maxmemory to three quarters of what the machine or the pod has",
             Severity.RISK,
         )
-    elif found.memory_bytes > FULL * found.memory_limit_bytes:
+    elif found.memory_bytes > FULL * (found.memory_limit_bytes or float("inf")):
         yield Finding(
             f"{name} uses {found.memory_bytes / found.memory_limit_bytes:.0%} of maxmemory",
             "when it is full it takes no commits: every match stands still",
@@ -170,12 +174,16 @@ async def find_in_archive(deployment: Deployment) -> Sequence[Finding]:
     return []
 
 
+def _on_server(_: Deployment) -> str:
+    return SERVER
+
+
 CHECKS = (
-    Check("event log's server", find_in_server),
-    Check("functions", find_in_functions),
-    Check("buckets", find_in_buckets),
-    Check("server's clock", find_in_server_clock),
-    Check("obligations", find_in_obligations),
-    Check("open matches", find_in_open_matches),
+    Check(SERVER, find_in_server),
+    Check("functions", find_in_functions, _on_server),
+    Check("buckets", find_in_buckets, _on_server),
+    Check("server's clock", find_in_server_clock, _on_server),
+    Check("obligations", find_in_obligations, _on_server),
+    Check("open matches", find_in_open_matches, _on_server),
     Check("archive", find_in_archive),
 )

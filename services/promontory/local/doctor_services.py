@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from promontory.client.stubs import Stub
 from promontory.codec.registry import codec
 from promontory.games.registry import entry
 from promontory.games.text import joined
-from promontory.local.doctor import Check, Deployment, Finding, Severity
+from promontory.local.doctor import SERVER, Check, Deployment, Finding, Severity
 from promontory.local.doctor_log import skew_findings
 from promontory.local.scrape import Shown, shown
 from promontory.relay.celery_publisher import CeleryPublisher
@@ -35,7 +35,7 @@ KINDS = ("matchmaking", "scoring", "relay", "worker")
 
 async def find_in_health(deployment: Deployment) -> Sequence[Finding]:
     """Examine whether every service serves."""
-    found = []
+    found = list(_unnamed(deployment))
     for name, address in _addresses(deployment).items():
         try:
             await asyncio.to_thread(check_service, address)
@@ -47,12 +47,26 @@ async def find_in_health(deployment: Deployment) -> Sequence[Finding]:
     return found
 
 
+def _unnamed(deployment: Deployment) -> Iterator[Finding]:
+    unknown = [name for name in ("matchmaking", "scoring") if name not in deployment.services]
+    unknown += [] if deployment.rules else ["the rules services"]
+    if unknown:
+        mend = (
+            "set PROMONTORY_MATCHMAKING_TARGET, PROMONTORY_SCORING_TARGET, PROMONTORY_RULES_TARGETS as admin has them"
+        )
+        yield Finding(f"nobody told where {joined(unknown)} is", "it was not examined", mend, Severity.RISK)
+
+
 def _addresses(deployment: Deployment) -> Mapping[str, str]:
     return {**{f"rules.{game}": address for game, address in deployment.rules.items()}, **deployment.services}
 
 
 async def find_in_keys(deployment: Deployment) -> Sequence[Finding]:
     """Examine whether each private key at hand is one of the public keys, and the services take its tokens."""
+    if deployment.player_keys_file is None or deployment.service_keys_file is None:
+        why = "whether services take one another's tokens was not examined"
+        mend = "set PROMONTORY_PLAYER_KEYS_FILE and PROMONTORY_SERVICE_KEYS_FILE as admin has them"
+        return [Finding("no keys are known", why, mend, Severity.RISK)]
     try:
         verifier = Verifier(deployment.player_keys_file, deployment.service_keys_file)
         found = [each for file in deployment.key_files for each in await _of_key(deployment, verifier, file)]
@@ -207,7 +221,8 @@ async def find_in_broker(deployment: Deployment) -> Sequence[Finding]:
         queued = await publisher.queued()
     except BrokerUnavailable as error:
         why = "no task reaches a worker: the relay plays bots' turns itself, and nothing is tallied or archived"
-        return [Finding(f"the broker does not answer: {error}", why, "start it, or correct PROMONTORY_BROKER_URL")]
+        mend = "start it, or correct PROMONTORY_BROKER_URL, with its user and password"
+        return [Finding(f"the broker does not answer: {error}", why, mend)]
     finally:
         await publisher.aclose()
     return [
@@ -221,10 +236,18 @@ async def find_in_broker(deployment: Deployment) -> Sequence[Finding]:
     ]
 
 
+def _on_server(_: Deployment) -> str:
+    return SERVER  # without it services say that they do not serve, or have ended
+
+
+def _on_shared_server(deployment: Deployment) -> str:
+    return "" if deployment.broker_url else SERVER
+
+
 CHECKS = (
-    Check("services", find_in_health),
-    Check("keys", find_in_keys),
-    Check("pools", find_in_pools),
-    Check("processes", find_in_metrics),
-    Check("broker", find_in_broker),
+    Check("services", find_in_health, _on_server),
+    Check("keys", find_in_keys, _on_server),
+    Check("pools", find_in_pools, _on_server),
+    Check("processes", find_in_metrics, _on_server),
+    Check("broker", find_in_broker, _on_shared_server),
 )
