@@ -6,7 +6,9 @@ For `make chart-check`.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,11 +23,12 @@ from promontory.local.platform import Platform
 from promontory.local.up import write_connection
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.settings import inherited
-from tests.deploy.charting import CHART, NAMESPACE, RELEASE, Document, of_kind, pods, run_helm
+from tests.deploy.charting import CHART, NAMESPACE, RELEASE, Document, main_container, of_kind, pods, run_helm
 from tests.deploy.running import free_ports
-from tests.deploy.test_operators_page import PAGE, PRODUCTION, blocks
+from tests.deploy.test_operators_page import PAGE, PRODUCTION, RECORDER, blocks
+from tests.house.source import ROOT
 from tests.support.players import play_while
-from tests.support.pools import POOLS_FILE, pools
+from tests.support.pools import POOLS_FILE
 from tests.support.process_logs import log_faults
 
 USERS = [line.split() for block in blocks("Security checklist", "") for line in block.splitlines()]
@@ -54,6 +57,63 @@ def test_what_the_page_looks_into_is_there(installed: tuple[Document, ...]) -> N
     named = set(re.findall(rf"deploy/{RELEASE}-promontory-([a-z-]+)", PAGE))
     assert named
     assert named - of_kind(installed, "Deployment").keys() == set()
+
+
+UPGRADE = re.findall(
+    r"^```console\n(.*?)^```", (ROOT / "docs" / "upgrades.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
+KUBECTL = """#!/bin/sh
+case "$*" in *" get "*) cat deployment.json;; *" create "*) cat > pod.json;; esac
+"""
+
+
+def type_(block: str, home: Path, **programs: str) -> None:
+    """Run what a page has people type in `home`, with `programs` in place of their own."""
+    for name, text in programs.items():
+        (home / name).write_text(text, "ascii")
+        (home / name).chmod(0o755)
+    typed = re.sub(r"^[$>] ", "", block, flags=re.MULTILINE)
+    subprocess.run(["/bin/bash", "-euc", typed], cwd=home, env={"PATH": f"{home}:/usr/bin:/bin"}, check=True)
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="NOT checked: install jq")
+def test_versions_are_counted_with_the_new_image_and_the_settings_of_the_old(
+    installed: tuple[Document, ...], tmp_path: Path
+) -> None:
+    """[docs/upgrades.md] In a copy of the admin's pod."""
+    deployment = of_kind(installed, "Deployment")["admin"]
+    (tmp_path / "deployment.json").write_text(json.dumps(deployment), "utf-8")
+    type_(UPGRADE[0], tmp_path, kubectl=KUBECTL)
+    made = json.loads((tmp_path / "pod.json").read_text("utf-8"))
+    before, after = main_container(deployment["spec"]["template"]), main_container(made)
+    kept = ("command", "env", "securityContext", "volumeMounts", "resources")
+    assert [after[key] for key in kept] == [before[key] for key in kept]
+    assert (after["image"], after["args"]) == ("registry.example.org/promontory:0.2.0", ["versions"])
+    assert [key for key in after if key.endswith("Probe")] == []
+    assert (made["kind"], made["spec"]["restartPolicy"]) == ("Pod", "Never")
+
+
+def test_an_upgrade_in_steps_takes_one_kind_after_the_other(tmp_path: Path) -> None:
+    """[docs/upgrades.md] In the order of the page, each with what came before; workers come with the chart itself."""
+    type_(UPGRADE[1], tmp_path, helm=RECORDER, git="#!/bin/sh\n")
+    *steps, last = [line.rstrip("\0").split("\0") for line in (tmp_path / "typed").read_text("utf-8").splitlines()]
+    values = tmp_path / "production.yaml"
+    values.write_text(PRODUCTION, "utf-8")
+    newer = []
+    for step in steps:
+        done = run_helm("template", RELEASE, CHART, "--values", values, "--set-string", step[-1])
+        assert done.returncode == 0, done.stderr
+        found = pods(tuple(document for document in yaml.safe_load_all(done.stdout) if document))
+        newer.append({kind_of(pod) for pod in found.values() if ":0.2.0" in pod["spec"]["containers"][0]["image"]})
+    assert [len(kinds) for kinds in newer] == [3, 4, 5, 6]
+    assert newer[-1] == {"functions", "test", "rules", "scoring", "matchmaking", "relay"}
+    assert "--set-string" not in last
+
+
+def kind_of(pod: Document) -> str:
+    """Return the kind of what a pod runs."""
+    kind: str = pod["metadata"]["labels"]["promontory/kind"]
+    return kind
 
 
 class Installation(Platform):
@@ -109,7 +169,7 @@ def test_the_servers_users_have_the_rights_they_need(
     platform = Installation(tmp_path / "platform", redis_url=url, settings=settings)
     platform.loader_url = url.replace("promontory", "loader")
     with platform:
-        journal = asyncio.run(play_while(asyncio.sleep(PLAY_SECONDS), platform, pools=pools(), players=6))
+        journal = asyncio.run(play_while(asyncio.sleep(PLAY_SECONDS), platform, players=6))
         write_connection(platform)
         examined = subprocess.run(
             [sys.executable, "-m", "promontory", "admin", "doctor", "--data-dir", platform.directory],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from promontory.local.platform import Platform
 from tests.deploy.monitored import RULE_FILES, TEST_FILES, judged, panel_queries, rule_queries, selectors
 from tests.deploy.prometheus import MISSING, PROGRAMS, Prometheus, Webhook, alertmanager, prometheus
 from tests.deploy.running import fetch
+from tests.deploy.test_monitoring import OBSERVABILITY
 from tests.support.players import play_while
 from tests.support.pools import POOLS_FILE
 from tests.support.waiting import eventually
@@ -68,6 +70,23 @@ def test_promtool_takes_the_rules(file: Path) -> None:
 def test_the_alerts_fire_and_are_silent_as_their_tests_say(file: Path) -> None:
     """[event_log R28] Every alert has at least one test of its own."""
     _promtool("test", "rules", str(file))
+
+
+@pytest.mark.parametrize(
+    ("heading", "command"),
+    [
+        ("Without the Prometheus Operator", ("promtool", "check", "config")),
+        ("Having alerts delivered", ("amtool", "check-config")),
+    ],
+)
+def test_what_the_page_has_people_configure_is_taken(heading: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    """[docs/observability.md] But for the looking into Kubernetes, which Debian's Prometheus is built without."""
+    (text,) = re.findall(rf"^### {heading}\n.*?^```yaml\n(.*?)^```", OBSERVABILITY, re.MULTILINE | re.DOTALL)
+    text = re.sub("kubernetes_sd_configs: .*", "static_configs: [{targets: [localhost]}]", text)
+    (tmp_path / "configuration.yml").write_text(text, "utf-8")
+    program, *arguments = command
+    done = subprocess.run([str(PROGRAMS[program]), *arguments, tmp_path / "configuration.yml"], check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.timeout(240)

@@ -18,7 +18,7 @@ import yaml
 from tests.deploy.monitored import RULE_FILES, rules_of
 from tests.deploy.running import fetch, free_ports, until
 
-PROGRAMS = {name: shutil.which(name) for name in ("prometheus", "promtool", "prometheus-alertmanager")}
+PROGRAMS = {name: shutil.which(name) for name in ("prometheus", "promtool", "prometheus-alertmanager", "amtool")}
 MISSING = [name for name, path in PROGRAMS.items() if path is None]
 STOP_SECONDS = 10
 

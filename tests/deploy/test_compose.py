@@ -48,6 +48,12 @@ def test_every_game_and_every_queue_has_its_service() -> None:
     assert named.keys() == games
 
 
+def test_every_network_that_is_named_is_declared() -> None:
+    """Docker knows `default` anyhow; others that read the file do not."""
+    named = {network for service in SERVICES.values() for network in service.get("networks", ())}
+    assert named == COMPOSE["networks"].keys()
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_a_process_takes_its_command_and_its_settings(name: str) -> None:
     """Nothing is set that nobody reads, and nothing that this process does not read."""

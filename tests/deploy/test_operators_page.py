@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str
 
 def test_there_are_ten_commands() -> None:
     assert len(re.findall(r"^\$ ", INSTALL, re.MULTILINE)) == 10
+
+
+@pytest.mark.parametrize("name", ["redis.env", "archive.env", "tls.key", "token", "admin.token", "keys/seal.key"])
+def test_git_ignores_the_secrets_that_lie_in_the_checkout(name: str) -> None:
+    lines = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert [line for line in lines if fnmatch(f"/{name}", line) or f"/{name}".startswith(line)] != []
 
 
 def test_the_files_are_told_of() -> None:
