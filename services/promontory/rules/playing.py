@@ -101,9 +101,8 @@ class Player:
         reading = asyncio.create_task(self._read())
         ending = asyncio.create_task(self._hub.drained())
         try:
-            await asyncio.wait(
-                [reading, ending], timeout=self._hub.max_stream_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            age = min(self._hub.max_stream_seconds, self._requests.good_seconds)
+            await asyncio.wait([reading, ending], timeout=age, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
                 return None

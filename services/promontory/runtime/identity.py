@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import secrets
 from contextvars import ContextVar
@@ -180,10 +181,14 @@ def _unusable(file: Path, problem: str) -> KeyFileError:
 
 
 class Bearer(msgspec.Struct, frozen=True):
-    """Whom a token speaks for by its own words, and when it was issued, in ms since the epoch."""
+    """Whom a token speaks for by its own words, and when it was issued, in ms since the epoch.
+
+    From `ends` on it is not accepted any more, in seconds since the epoch.
+    """
 
     caller: Caller
     issued_ms: int
+    ends: float = math.inf
 
 
 class _Proven(msgspec.Struct, frozen=True):
@@ -290,7 +295,8 @@ class Verifier:
         except (jwt.InvalidTokenError, ValueError) as error:
             raise _invalid("does not verify") from error
         issued_seconds = float(claims["iat"])
-        bearer = Bearer(_caller_of(claims, trusted), int(1000 * issued_seconds))
+        ends = min(int(claims["exp"]) + LEEWAY_SECONDS, issued_seconds + self._accepted.max_age_seconds)
+        bearer = Bearer(_caller_of(claims, trusted), int(1000 * issued_seconds), ends)
         return _Proven(bearer, issued_seconds, int(claims.get("nbf", issued_seconds)), int(claims["exp"]))
 
     def _by(self, kid: str) -> _Trusted:

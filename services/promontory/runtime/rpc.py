@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import (
@@ -25,7 +26,7 @@ from grpc_status import rpc_status
 from promontory.runtime import clock, metrics, tracing
 from promontory.runtime.allowance import Allowance, calls, commands
 from promontory.runtime.errors import LIMIT_NAME, Kind, Refusal, as_refusal, status
-from promontory.runtime.identity import Verifier, caller, serve_as
+from promontory.runtime.identity import Bearer, Verifier, caller, serve_as
 from promontory.runtime.limits import Limit, Limits, limit_reached
 from promontory.runtime.open_streams import OpenStreams
 from promontory.runtime.players import Players
@@ -100,13 +101,15 @@ class Gate:
         self.spend(commands=method.commands)
         return method.read(raw)
 
-    async def identify(self, context: Context) -> None:
-        """Make the bearer of a call's token the caller; or raise `Refusal`."""
-        serve_as(await self._players.identify(self.verifier.read(_bearer(context))))
+    async def identify(self, context: Context) -> Bearer:
+        """Make the bearer of a call's token the caller, and return them; or raise `Refusal`."""
+        bearer = self.verifier.read(_bearer(context))
+        serve_as(await self._players.identify(bearer))
         size, most = _metadata_bytes(context), self._limits.metadata_bytes
         if size > most:
             text = f"the metadata has {size} bytes, {ENTRY_BYTES} for each entry counted; at most {most} are taken"
             raise limit_reached(Limit.METADATA_BYTES, most, text)
+        return bearer
 
     def check_size(self, raw: bytes) -> None:
         """Raise `LIMIT_REACHED` if a request is too long."""
@@ -165,13 +168,26 @@ class Gate:
 class Requests:
     """The requests that come over one stream, each of them as good as a call. Iterating yields them.
 
-    That raises `Refusal`, which is to end the stream, where a request is too long or none at all.
+    That raises `Refusal`, which is to end the stream, where a request is too long or none at all. The token of who
+    sends them is good until `ends`, in seconds since the epoch.
     """
 
     def __init__(
-        self, raws: AsyncIterator[bytes], gate: Gate, method: Method, count_refusal: Callable[[Exception], Refusal]
+        self,
+        raws: AsyncIterator[bytes],
+        gate: Gate,
+        method: Method,
+        count_refusal: Callable[[Exception], Refusal],
+        *,
+        ends: float = math.inf,
     ) -> None:
         self._raws, self._gate, self._method, self._count_refusal = raws, gate, method, count_refusal
+        self._ends = ends
+
+    @property
+    def good_seconds(self) -> float:
+        """For how long requests are accepted still: as long as the token is."""
+        return self._ends - clock.now().timestamp()
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         async for raw in self._raws:
@@ -303,9 +319,9 @@ class _Call:
     async def _opened(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> Message | Requests:
         if isinstance(incoming, bytes):
             return await self._gate.admit(incoming, context, self._method)
-        await self._gate.identify(context)
+        bearer = await self._gate.identify(context)
         self._gate.spend(commands=False)
-        return Requests(incoming, self._gate, self._method, self._count_refusal)
+        return Requests(incoming, self._gate, self._method, self._count_refusal, ends=bearer.ends)
 
     def _done(self, code: str, started: float, **keys: object) -> None:
         duration = clock.monotonic() - started

@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.rules.playing import OUTBOX, UNDER_WAY, Player
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import as_refusal
-from promontory.runtime.identity import Caller, Verifier, serve_as
+from promontory.runtime.identity import LEEWAY_SECONDS, PLAYER_SCOPES, Caller, Verifier, serve_as
 from promontory.runtime.limits import Limits
 from promontory.runtime.rpc import Gate, Method, Requests
 from tests.support.random_play import racer
@@ -427,6 +428,15 @@ async def test_a_stream_ends_at_its_greatest_age(valkey_url: str, keys: Keys, cl
         heard = await Line(Client(channel, as_player(keys, "ada"))).end()
     assert heard[-1].end.reason == stream_pb2.STREAM_END_REASON_MAX_AGE
     assert heard[-1].end.resumable
+
+
+async def test_a_stream_ends_with_the_token_that_opened_it(client_of: ClientOf, keys: Keys) -> None:
+    """[TOKEN_INVALID] Its requests are as good as calls, which are refused from then on."""
+    client = client_of("ada")
+    token = keys.players.mint("ada", PLAYER_SCOPES, life=timedelta(seconds=2 - LEEWAY_SECONDS))
+    client.metadata = (("authorization", f"Bearer {token}"),)
+    heard = await Line(client).end()
+    assert heard[-1].end.reason == stream_pb2.STREAM_END_REASON_MAX_AGE
 
 
 async def test_a_stream_that_is_cut_leaves_nothing_behind(

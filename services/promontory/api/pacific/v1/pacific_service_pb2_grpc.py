@@ -212,8 +212,9 @@ class PacificServiceServicer:
         sent again on the next, under the same `request_id`.
 
         Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
-        after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
-        that is followed counts as a stream of the player, every request as a call.
+        after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
+        fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
+        as a call, and opening the stream does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -80,8 +80,9 @@ class PacificServiceStub:
       sent again on the next, under the same `request_id`.
 
     Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
-    after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
-    that is followed counts as a stream of the player, every request as a call.
+    after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
+    fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
+    as a call, and opening the stream does.
     """
     ListMatchEvents: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.ListMatchEventsRequest, _pacific_service_pb2.ListMatchEventsResponse]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
@@ -190,8 +191,9 @@ class PacificServiceAsyncStub(PacificServiceStub):
       sent again on the next, under the same `request_id`.
 
     Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
-    after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
-    that is followed counts as a stream of the player, every request as a call.
+    after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
+    fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
+    as a call, and opening the stream does.
     """
     ListMatchEvents: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.ListMatchEventsRequest, _pacific_service_pb2.ListMatchEventsResponse]  # type: ignore[assignment]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
@@ -345,8 +347,9 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
           sent again on the next, under the same `request_id`.
 
         Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
-        after everything else, when the server stops and at its greatest age; it fails where a request is none. Every match
-        that is followed counts as a stream of the player, every request as a call.
+        after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
+        fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
+        as a call, and opening the stream does.
         """
 
     @_abc_1.abstractmethod
