@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
@@ -84,8 +85,12 @@ async def test_a_platform_goes_on_from_its_backup(installation: Installation, pl
     journal, known = Journal(), list[Acknowledged]()
     playing = [asyncio.create_task(play_seat(seat, journal, thinking_seconds=0.3)) for seat in await seated(players)]
     await eventually(lambda: _has_played(journal))
+    assert ", and 0 more matches of the archive" in await installation.run("backup", str(installation.backup))
+    earlier = Path(shutil.copytree(installation.backup, f"{installation.backup}-earlier", copy_function=os.link))
+    before = contents(earlier)
     known = list(journal.acknowledged)
     assert "backed up" in await installation.run("backup", str(installation.backup))
+    assert contents(earlier) == before != contents(installation.backup), "generations may share files"
     assert not any(task.done() for task in playing), "it was backed up under play"
     [task.cancel() for task in playing]
 
@@ -109,6 +114,11 @@ async def test_a_platform_goes_on_from_its_backup(installation: Installation, pl
     assert (await ended[0].look()).match.is_over
     assert await ended[0].export() == before
     assert log_faults(installation.directory / "logs") == []
+
+
+def contents(backup: Path) -> dict[str, bytes]:
+    """Return what is in the files of a backup."""
+    return {str(file.relative_to(backup)): file.read_bytes() for file in backup.rglob("*") if file.is_file()}
 
 
 async def _has_played(journal: Journal) -> bool:

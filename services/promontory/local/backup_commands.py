@@ -13,7 +13,7 @@ def add_backup(commands: Parsers) -> None:
     """Add `promontory backup`."""
     summary = "Write all that the log's server holds as of now, and the archive's new files, to a directory."
     backup = command(commands, "backup", _run_backup, summary)
-    backup.add_argument("directory", type=Path, help="a backup in there is replaced once this one is whole")
+    backup.add_argument("directory", type=Path, help="where to; a backup in there is replaced, its archive added to")
     data_option(backup)
     json_option(backup)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from promontory import __version__
 from promontory.archive.opening import open_archive
+from promontory.archive.port import match_of
 from promontory.archive.segment import unpack
 from promontory.archive.walking import walk
 from promontory.eventlog.port import LogCorrupt, StreamStatus
@@ -42,7 +43,10 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Backup(msgspec.Struct, frozen=True):
-    """What a backup holds, and when it was begun (UTC): all that was acknowledged before is in it."""
+    """What a backup holds, and when it was begun (UTC): all that was acknowledged before is in it.
+
+    `archived` counts the matches that it took from the archive and that were not in the directory before.
+    """
 
     release: str
     begun: datetime
@@ -53,7 +57,7 @@ class Backup(msgspec.Struct, frozen=True):
         """Return it in one sentence."""
         size = sum(part.bytes for part in self.parts)
         log = f"backed up {size} bytes of the log as of {self.begun:%Y-%m-%d %H:%M:%S} UTC"
-        return f"{log}, and {counted(self.archived, 'new file')} of the archive"
+        return f"{log}, and {counted(self.archived, 'more match', 'more matches')} of the archive"
 
 
 class UnusableBackup(Exception):
@@ -74,8 +78,15 @@ async def back_up(redis_url: str, directory: Path, *, archive_url: str) -> Backu
             parts.append(await _written(directory / name, snapshot(server)))
     archived = _copy_new(_directory_of(archive_url), directory / ARCHIVE) if archive_url.startswith("file:") else 0
     backup = Backup(__version__, begun, tuple(parts), archived)
-    (directory / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(backup)))
+    _note(directory / NOTE, backup)
     return backup
+
+
+def _note(file: Path, backup: Backup) -> None:
+    """Write the note in place of the one before, which another name of that file may still stand for."""
+    partial = file.with_name(file.name + ".partial")
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(backup)))
+    partial.replace(file)
 
 
 def _prepare(directory: Path) -> None:
@@ -101,7 +112,7 @@ async def _written(file: Path, pieces: AsyncIterator[bytes]) -> Part:
 
 
 def _copy_new(source: Path, target: Path) -> int:
-    """Copy the files of `source` that `target` lacks, and return how many; files of an archive never change."""
+    """Copy the files of `source` that `target` lacks, which never change; return how many are of matches."""
     count = 0
     for file in _files(source):
         copy = target / file.relative_to(source)
@@ -110,7 +121,7 @@ def _copy_new(source: Path, target: Path) -> int:
             partial = copy.with_name(copy.name + ".copying")
             shutil.copyfile(file, partial)
             partial.replace(copy)
-            count += 1
+            count += bool(match_of(file.relative_to(source).as_posix()))
     return count
 
 
