@@ -154,7 +154,7 @@ monitoring-check: setup ## Try alerts, dashboards and traces with a real Prometh
 	$(BIN)/pytest $(or $(ARGS),tests/deploy/test_monitoring.py tests/deploy/monitoring_live.py tests/deploy/tracing_live.py)
 
 image: setup ## Build the container image with docker, podman or buildah
-	@$(BIN)/python -m tools.image build
+	@$(BIN)/python -m tools.image build $(ARGS)
 
 image-test: setup ## Run the image's processes in containers; builds it without a registry of images
 	@$(BIN)/python -m tools.image needs || { echo "The image was NOT checked." >&2; exit 0; }; \

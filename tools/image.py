@@ -24,6 +24,7 @@ NEEDED = {"buildah": "buildah", "podman": "podman", "runc": "runc", "mmdebstrap"
 COMPOSE_NEEDED = {"dockerd": "docker.io", "docker": "docker.io", "ip": "iproute2"}
 """The same for a Docker of the tests' own."""
 IMAGE = f"promontory:{__version__}"
+MIRROR = "Where docker.io is out of reach, name a mirror of its base: make image ARGS='--base HOST/python:3.11-slim'"
 
 
 def missing(action: str) -> list[str]:
@@ -43,13 +44,25 @@ def build_for_tests() -> str:
     return IMAGE
 
 
-def build() -> str:
-    """Build the image from the public base image with what is here, and return its name; raise `LookupError`."""
+class BuildFailed(Exception):
+    """The image could not be built; what the builder said stands above."""
+
+
+def build(base: str = "") -> str:
+    """Build the image from the public base image, or `base`, with what is here, and return its name.
+
+    Raises `LookupError` if nothing is here that builds images, `BuildFailed`.
+    """
     engine = next((name for name in ("docker", "podman", "buildah") if _works(name)), None)
     if engine is None:
         raise LookupError("found none of docker (with its daemon), podman and buildah, which images are built with")
     form = [] if engine == "docker" else ["--format", "docker"]
-    subprocess.run([engine, "build", *form, *_described(), "--tag", IMAGE, str(ROOT)], check=True)
+    based = ["--build-arg", f"PYTHON_IMAGE={base}"] if base else []
+    try:
+        subprocess.run([engine, "build", *form, *_described(), *based, "--tag", IMAGE, str(ROOT)], check=True)
+    except subprocess.CalledProcessError as error:
+        text = f"{engine} could not build the image (exit code {error.returncode}): what it said stands above"
+        raise BuildFailed(f"{text}. {MIRROR}") from error
     return IMAGE
 
 
@@ -72,16 +85,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Build, or tell what is missing for it; the exit code is 3 if something is."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("action", choices=("build", "build-for-tests", "needs", "compose-needs"))
-    action = parser.parse_args(argv).action
+    parser.add_argument("--base", default="", metavar="IMAGE", help="build from this instead of the public base image")
+    arguments = parser.parse_args(argv)
+    action = arguments.action
     if action != "build" and (lacking := missing(action)):
         sys.stderr.write(f"to run containers here, there lacks {', '.join(lacking)}\n")
         return 3
     try:
         if action.startswith("build"):
-            sys.stdout.write(f"built {build() if action == 'build' else build_for_tests()}\n")
+            built = build(arguments.base) if action == "build" else build_for_tests()
+            sys.stdout.write(f"built {built}\n")
     except LookupError as error:
         sys.stderr.write(f"{error}\n")
         return 3
+    except BuildFailed as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     return 0
 
 
