@@ -61,6 +61,24 @@ def test_a_key_is_changed_by_taking_the_old_one_away(tmp_path: Path) -> None:
     assert load_key(tmp_path / "relay" / "service.key.json").kid != old.kid
 
 
+def test_a_public_key_is_retired_once_its_private_one_is_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """[docs/kubernetes.md] The last step of changing a key; those in use stay."""
+    run("keys", tmp_path)
+    old = load_key((tmp_path / "relay" / "service.key.json").rename(tmp_path / "old.key.json"))
+    assert run("keys", "--retire", tmp_path) == 1
+    assert "relay/service.key.json would have to be there" in capsys.readouterr().err
+    run("keys", tmp_path)
+    capsys.readouterr()
+    assert run("keys", "--retire", tmp_path) == 0
+    assert f"took the public key {old.kid} " in capsys.readouterr().out
+    assert old.kid not in (tmp_path / "services.jwks.json").read_text()
+    assert len(subjects(tmp_path)) == len(SIGNING) + 1
+    assert run("keys", "--retire", tmp_path) == 0
+    assert capsys.readouterr().out == "every public key is in use\n"
+
+
 def test_an_identity_provider_of_your_own_signs_for_players(tmp_path: Path) -> None:
     assert run("keys", "--no-players", tmp_path) == 0
     assert list(tmp_path.glob("players*")) == []

@@ -18,11 +18,20 @@ def add_keys(commands: Parsers) -> None:
         action="store_true",
         help="none to sign for players with: their tokens come from an identity provider of your own",
     )
+    keys.add_argument(
+        "--retire",
+        action="store_true",
+        help="make none; take away services' public keys that no private one is left of",
+    )
 
 
 def _run_keys(arguments: argparse.Namespace) -> int:
-    from promontory.local.keys import create_installation
+    from promontory.local.keys import create_installation, retire
 
+    if arguments.retire:
+        gone = [f"took the public key {kid} away: what it signed is refused" for kid in retire(arguments.directory)]
+        print("\n".join(gone) or "every public key is in use")
+        return 0
     for file in create_installation(arguments.directory, with_players=not arguments.no_players):
         print(f"made {file}")
     return 0

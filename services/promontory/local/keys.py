@@ -100,15 +100,38 @@ def create_installation(directory: Path, *, with_players: bool) -> list[Path]:
     return sorted(file for file, content in _contents(directory).items() if before.get(file) != content)
 
 
+def retire(directory: Path) -> list[str]:
+    """Take the public keys whose private ones are not in `directory` from `services.jwks.json`; return their ids.
+
+    Raises `FileNotFoundError` unless the private keys of all processes are there: else a key in use would be taken.
+    """
+    ring = KeyRing(directory)
+    private = [ring.service_key_file, *(directory / name / ring.service_key_file.name for name in SIGNING)]
+    if lacking := [str(file) for file in private if not file.exists()]:
+        text = (
+            f"nothing is taken away: {', '.join(lacking)} would have to be there, to tell which public keys are in use"
+        )
+        raise FileNotFoundError(text)
+    used = {json.loads(file.read_bytes())["kid"] for file in private}
+    known = json.loads(ring.service_keys_file.read_bytes())["keys"]
+    if retired := [key["kid"] for key in known if key["kid"] not in used]:
+        _write_keys(ring.service_keys_file, [key for key in known if key["kid"] in used])
+    return retired
+
+
 def _publish(private: list[Path], public_file: Path) -> None:
     """Add the public parts of `private` keys that `public_file` lacks."""
     known = json.loads(public_file.read_bytes())["keys"]
     parts = [{name: key[name] for name in known[0]} for key in (json.loads(file.read_bytes()) for file in private)]
     missing = [part for part in parts if part not in known]
     if missing:
-        partial = public_file.with_name(public_file.name + ".partial")
-        partial.write_text(json.dumps({"keys": [*known, *missing]}, indent=1) + "\n", "utf-8")
-        partial.replace(public_file)
+        _write_keys(public_file, [*known, *missing])
+
+
+def _write_keys(public_file: Path, keys: list[dict[str, str]]) -> None:
+    partial = public_file.with_name(public_file.name + ".partial")
+    partial.write_text(json.dumps({"keys": keys}, indent=1) + "\n", "utf-8")
+    partial.replace(public_file)
 
 
 def _contents(directory: Path) -> dict[Path, bytes]:
