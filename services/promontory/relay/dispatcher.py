@@ -27,10 +27,6 @@ from promontory.runtime import clock, metrics
 log = structlog.get_logger()
 
 CLAIM_LIMIT = 100
-PAUSE_SECONDS = 1.0
-SKEW_PAUSE_SECONDS = 5.0
-GATHER_SECONDS = 0.02
-"""How long the relay lets news gather after it followed some: what comes alone is handed out at once."""
 MAX_QUEUED = 2000
 """How many tasks may wait in a queue. More would only be sent again before their turn, and make a long queue longer."""
 
@@ -38,13 +34,18 @@ MAX_QUEUED = 2000
 class Pace(msgspec.Struct, frozen=True):
     """How often everything is looked through, how long one attempt may take, and after how many the relay steps in.
 
-    Clocks may differ by `max_skew_seconds`.
+    Clocks may differ by `max_skew_seconds`. After some news `gather_seconds` go by before the feeds are read again, so
+    that one read brings several: what comes alone is handed out at once. The relay stays away from a log that fails for
+    `pause_seconds`, and for `skew_pause_seconds` once clocks differ by more than they may.
     """
 
     sweep_seconds: float = 0.25
     lease_seconds: float = 10.0
     max_attempts: int = 5
     max_skew_seconds: float = 5.0
+    gather_seconds: float = 0.02
+    pause_seconds: float = 1.0
+    skew_pause_seconds: float = 5.0
 
 
 class OwnChores(msgspec.Struct, frozen=True):
@@ -90,11 +91,11 @@ class Dispatcher:
         except ClockSkew as error:
             self._deadlines.hold()
             metrics.RELAY_PAUSES.labels(cause="clock_skew").inc()
-            return _stay_away(SKEW_PAUSE_SECONDS, log.error, "clock_skewed", cause=str(error))
+            return _stay_away(self._pace.skew_pause_seconds, log.error, "clock_skewed", cause=str(error))
         except EventLogUnavailable as error:
             self._deadlines.hold()
             metrics.RELAY_PAUSES.labels(cause="event_log").inc()
-            return _stay_away(PAUSE_SECONDS, log.warning, "event_log_unavailable", cause=str(error))
+            return _stay_away(self._pace.pause_seconds, log.warning, "event_log_unavailable", cause=str(error))
         return 0.0
 
     async def _turn(self) -> None:
@@ -105,7 +106,7 @@ class Dispatcher:
             await self.sweep()
         elif notes:
             await self._follow({bucket_of(note.stream): None for note in notes})
-            await asyncio.sleep(GATHER_SECONDS)
+            await asyncio.sleep(self._pace.gather_seconds)
 
     async def _follow(self, buckets: Mapping[str, None]) -> None:
         """Hand out what is due in buckets that have grown. Most have nothing due: several are asked together first."""

@@ -25,11 +25,8 @@ log = structlog.get_logger()
 
 MOST_CONFLATIONS = 3
 """How often a stream passes over commits that its reader was too slow for; then it ends."""
-
 FEED_BLOCK_MS = 5_000
-RETRY_SECONDS = 1.0
-GATHER_SECONDS = 0.01
-"""How long news gather after some came: what this process appends is told at once, without the feed."""
+"""How long one read of the feed waits for news."""
 
 Admit = Callable[[Match], None]
 """Raises the refusal that keeps somebody from watching a match, if there is one."""
@@ -77,11 +74,17 @@ Update = Snapshot | Step | Quiet | End
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How long a stream may be quiet before a heartbeat, how old it may become, and how often heads are compared."""
+    """How long a stream may be quiet before a heartbeat, how old it may become, and how often heads are compared.
+
+    After some news `gather_seconds` go by before the feed is read again, so that one read brings several: what this
+    process appends is told at once, without the feed. After a failure the feed is read again in `retry_seconds`.
+    """
 
     heartbeat_seconds: float
     max_stream_seconds: float
     sweep_seconds: float = 10.0
+    gather_seconds: float = 0.01
+    retry_seconds: float = 1.0
 
 
 class Hub:
@@ -130,10 +133,10 @@ class Hub:
                 await (self._refresh(notes) if block_ms else self._sweep())
                 block_ms = FEED_BLOCK_MS
                 if notes:
-                    await asyncio.sleep(GATHER_SECONDS)
+                    await asyncio.sleep(self._pace.gather_seconds)
             except EventLogUnavailable as error:
                 log.warning("feed_unavailable", cause=str(error))
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(self._pace.retry_seconds)
 
     async def sweep(self) -> None:
         """Compare the watched matches with their logs again and again, until cancelled."""
