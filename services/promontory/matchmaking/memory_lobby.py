@@ -78,10 +78,9 @@ class MemoryTables:
         known = self._memory.tables.get(table.id)
         newcomers = set(table.players) - set(known.players if known else ())
         self._memory.require_let_in(*newcomers)
-        self._memory.tables.pop(table.id, None)
         if table.state is TableState.OPEN and any(self._sitting(player) >= most_open for player in newcomers):
-            self._memory.tables |= {known.id: known} if known else {}
             raise TooManyOpen(table.id)
+        self._memory.tables.pop(table.id, None)  # the one that changed last comes last
         self._memory.tables[table.id] = table
         if table.state is TableState.STARTING:
             self._memory.lease(table.id, self._lease_seconds)

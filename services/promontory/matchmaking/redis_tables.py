@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from promontory.matchmaking.domain import Made, Proposal
 from promontory.matchmaking.listing import listed
-from promontory.matchmaking.ports import KeptOut, RequestIdReused, TooManyOpen
-from promontory.matchmaking.redis_tickets import DUE, ENDS, FEED, OUT, TRIES, Server, key, listing, table_of
+from promontory.matchmaking.ports import RequestIdReused, TooManyOpen
+from promontory.matchmaking.redis_tickets import DUE, ENDS, FEED, OUT, TRIES, Server, kept_out, key, listing, table_of
 from promontory.matchmaking.table import Table, TableState
 from promontory.runtime.players import account_of
 
@@ -102,7 +102,7 @@ class RedisTables:
             case [b"LIMIT"]:
                 raise TooManyOpen(table.id)
             case [b"OUT", until_ms]:
-                raise KeptOut(int(float(until_ms)))
+                raise kept_out(until_ms)
         return found
 
 

@@ -105,7 +105,7 @@ class RedisTickets:
             case [b"LIMIT"]:
                 raise TooManyOpen(player)
             case [b"OUT", until_ms]:
-                raise KeptOut(int(float(until_ms)))
+                raise kept_out(until_ms)
         raise RequestIdReused(ticket.id)
 
     async def find(self, ticket: str) -> Ticket | None:
@@ -196,6 +196,11 @@ class RedisTickets:
         page = reply[0][1] if reply else ()
         changes = [Change(fields[b"p"].decode(), tuple(fields[b"t"].decode().split(","))) for _, fields in page]
         return (page[-1][0].decode() if page else cursor), changes
+
+
+def kept_out(until_ms: bytes) -> KeptOut:
+    """Return what a player is refused with whose score in `OUT` is `until_ms`."""
+    return KeptOut(int(float(until_ms)))
 
 
 def listing(match: Listed, *, overwrites: bool = False, without: Collection[str] = ()) -> tuple[list[str], list[Any]]:

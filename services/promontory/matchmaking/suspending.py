@@ -21,7 +21,7 @@ class Suspended(msgspec.Struct, frozen=True):
 
     tickets: int
     tables: int
-    known: bool = True
+    known: bool
 
 
 class SuspendPlayers:
@@ -43,9 +43,8 @@ class SuspendPlayers:
         """Keep `player` out until `until_ms`, in ms since the epoch, and out of queues and tables from now on.
 
         Other processes learn of it some seconds later, and serve the player till then, but no ticket is created and no
-        seat taken any more.
-        A ticket or a table that leads to a match just now is left to do so: a match that has begun goes on. Repeating
-        it changes nothing. Raises the refusals `SCOPE_MISSING` and `BAD_REQUEST`.
+        seat taken any more. A ticket or a table that leads to a match just now is left to do so: a match that has begun
+        goes on. Repeating it changes nothing. Raises the refusals `SCOPE_MISSING` and `BAD_REQUEST`.
         """
         account = await self._account(caller, player)
         if until_ms <= clock.now_ms():

@@ -46,7 +46,7 @@ async def test_a_suspended_player_waits_for_nothing_any_more() -> None:
     await world.tickets.create(ticket("ann", created_ms=now_ms()), most_open=5)
     await world.tickets.create(ticket("bob"), most_open=5)
     await world.hall.lobby.create(ANN, TRIO)
-    assert await world.suspend() == Suspended(1, 1)
+    assert await world.suspend() == Suspended(1, 1, known=True)
     assert await world.suspend() == Suspended(0, 0, known=False)
     assert [each.account for each in await world.directory.suspensions()] == [account_of("ann")]
     assert len(await world.tickets.of_player("bob")) == 1
