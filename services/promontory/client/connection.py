@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
@@ -29,9 +29,6 @@ from promontory.client.errors import (
 from promontory.client.outages import OnOutage, OutageWatch
 from promontory.client.retrying import Patience, Timing, told_silence_seconds
 from promontory.client.stubs import Stub
-
-if TYPE_CHECKING:
-    from promontory.client.line import Line
 
 Token: TypeAlias = str | Callable[[], str]
 """A token, or what returns a good one whenever a call is made; it must not block."""
@@ -79,7 +76,7 @@ class Connection:
         self.timing = timing
         self.retry_seconds = retry_seconds
         self.closed = False
-        self.lines: dict[str, Line] | None = None
+        self.lines: dict[str, Remote] | None = None
         """Over what games are played, by their services; None while they are played by calls."""
         self._endpoints = Endpoints(endpoints)
         self._token = token
