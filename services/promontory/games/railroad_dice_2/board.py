@@ -75,6 +75,14 @@ class Board(msgspec.Struct, frozen=True, dict=True):
         answer: T = answers[question]
         return answer
 
+    @cached_property
+    def station_counts(self) -> tuple[int, ...]:
+        """How many stations are on each tile, by the tile's number."""
+        counts, plan = [0] * len(self.plan.tile_ids), self.plan
+        for station in self.stations:
+            counts[plan.tile_numbers[plan.cell(station.square)]] += 1
+        return tuple(counts)
+
     def die_at(self, square: Square) -> Die | None:
         """Return the die on `square`, if one lies there."""
         return self.dice[self.plan.cell(square)]

@@ -11,10 +11,11 @@ from promontory.games.railroad_dice_2.vocabulary import LOCOMOTIVE, QUESTION
 
 
 class Box(msgspec.Struct, frozen=True):
-    """The components of a match, and the track faces of its dice."""
+    """The components of a match, the track faces of its dice, and the dollars for a locomotive of each value."""
 
     components: Components
     faces: TrackFaces
+    prices: dict[int, int]
 
     def faces_of(self, die: HandDie) -> tuple[str, ...]:
         """Return the track faces that a die of the hand may be placed with [Railroad Dice 2 4.3]."""
@@ -39,9 +40,9 @@ class Box(msgspec.Struct, frozen=True):
 
     def price(self, value: int) -> int:
         """Return the dollars that a locomotive of `value`, which the box has, costs."""
-        return next(kind.price for kind in self.components.locomotives if kind.value == value)
+        return self.prices[value]
 
 
 def box_of(components: Components) -> Box:
     """Return the box with these components."""
-    return Box(components, track_faces(components))
+    return Box(components, track_faces(components), {kind.value: kind.price for kind in components.locomotives})

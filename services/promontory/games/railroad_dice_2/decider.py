@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 
 from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.railroad_dice_2.box import box_of
@@ -241,22 +241,22 @@ def _check(state: State, command: Command) -> None:
         raise Rejected("NOT_YOUR_TURN", rule="Railroad Dice 2 6.1", toAct=state.active)
     if state.phase not in _PHASES.get(type(command), (Phase.TURN,)):
         raise Rejected("WRONG_PHASE", rule="Railroad Dice 2 6.1", phase=state.phase.value)
-    field = next(_malformed(command), None)
-    if field is not None:
+    field = _malformed(command)
+    if field:
         raise Malformed("BAD_REQUEST", rule="Railroad Dice 2 6.2", field=field)
 
 
-def _malformed(command: Command) -> Iterator[str]:
-    """Yield the fields that make no sense in any state."""
+def _malformed(command: Command) -> str:
+    """Return the first field that makes no sense in any state, empty if all do."""
     match command:
         case PlaceTile() | TakeComplex() | PlaceDie():
-            if command.rotation not in ROTATIONS:
-                yield "rotation"
+            return "" if command.rotation in ROTATIONS else "rotation"
         case Build(_, steps):
             if not 1 <= len(steps) <= MOST_STEPS:
-                yield "steps"
-            yield from (f"steps[{n}].rotation" for n, step in enumerate(steps) if step.rotation not in ROTATIONS)
+                return "steps"
+            turned = [step.rotation in ROTATIONS for step in steps]
+            return "" if all(turned) else f"steps[{turned.index(False)}].rotation"
         case ReturnDice(_, ()):
-            yield "dice"
+            return "dice"
         case _:
-            return
+            return ""

@@ -69,7 +69,7 @@ def use_locomotive(course: Course, command: UseLocomotive) -> None:
         raise Rejected("NO_SUCH_TILE", rule="Railroad Dice 2 4.3", tileId=command.tile_id[:64])
     if command.tile_id not in station_tiles(course.state):
         raise Rejected("NO_STATION_ON_TILE", rule="R-18", tileId=command.tile_id)
-    amounts = restock_of(course.components, course.state, (command.tile_id,))
+    amounts = restock_of(course.components, course.state, command.tile_id)
     if not amounts:
         raise Rejected("NO_EFFECT", rule="R-17", tileId=command.tile_id)
     course.happen(LocomotiveFaceUsed(command.seat, die.die, command.tile_id))

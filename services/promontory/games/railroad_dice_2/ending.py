@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from promontory.games.kernel import Seat
-from promontory.games.railroad_dice_2.components import Components
+from promontory.games.railroad_dice_2.components import EndConditions
 from promontory.games.railroad_dice_2.course import Course
 from promontory.games.railroad_dice_2.events import (
     DiceReturned,
@@ -27,12 +27,10 @@ def check_end(course: Course, *, stalled: int = 0, unpaid: bool = False) -> None
     state = course.state
     if state.phase is not Phase.TURN:
         return
-    holding = set(_triggers(course.components, state, stalled=stalled))
-    if unpaid:
-        holding.add(EndTrigger.BANK_EMPTY)
-    if holding:
+    triggers = tuple(_triggers(course.components.end, state, stalled=stalled, unpaid=unpaid))
+    if triggers:
         return_hand(course)
-        course.happen(EndTriggered(tuple(trigger for trigger in EndTrigger if trigger in holding)))
+        course.happen(EndTriggered(triggers))
         course.happen(FinalRefill(restock_of_all(course.components, course.state)))
 
 
@@ -74,16 +72,17 @@ def _standing(state: State, seat: Seat) -> tuple[int, ...]:
     return (0, player.money, len(player.linked), max(player.locomotives, default=0))
 
 
-def _triggers(components: Components, state: State, *, stalled: int) -> Iterator[EndTrigger]:
-    end = components.end
+def _triggers(end: EndConditions, state: State, *, stalled: int, unpaid: bool) -> Iterator[EndTrigger]:
+    """Yield what triggers the final phase, in the order of `EndTrigger`."""
     if end.all_stations and _is_all_linked(state):
         yield EndTrigger.ALL_STATIONS
-    if state.bank <= end.bank_left:
+    if unpaid or state.bank <= end.bank_left:
         yield EndTrigger.BANK_EMPTY
-    if not state.turn.hand and state.complex_dice <= end.complex_dice_left:
-        yield EndTrigger.COMPLEX_DICE
-    if not state.turn.hand and state.simple_dice + state.complex_dice <= end.dice_left:
-        yield EndTrigger.DICE
+    if not state.turn.hand:
+        if state.complex_dice <= end.complex_dice_left:
+            yield EndTrigger.COMPLEX_DICE
+        if state.simple_dice + state.complex_dice <= end.dice_left:
+            yield EndTrigger.DICE
     if end.stall_rounds and stalled >= end.stall_rounds * len(state.players):
         yield EndTrigger.STALL
 

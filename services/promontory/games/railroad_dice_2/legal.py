@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 import msgspec
-from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
 from promontory.games.railroad_dice_2.box import Box
@@ -29,11 +28,11 @@ from promontory.games.railroad_dice_2.events import HandDie
 from promontory.games.railroad_dice_2.layout import tile_squares, unlaid_tiles
 from promontory.games.railroad_dice_2.locomotives import can_buy
 from promontory.games.railroad_dice_2.placement import LegalPlacement, legal_placements
-from promontory.games.railroad_dice_2.restocking import restock_of_all
+from promontory.games.railroad_dice_2.restocking import restocked_tiles
 from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.stations import gray_squares, home_squares
 from promontory.games.railroad_dice_2.transport import TransportOption, transport_options
-from promontory.games.railroad_dice_2.vocabulary import DieKind, Phase, Square
+from promontory.games.railroad_dice_2.vocabulary import Phase, Square
 
 
 class TileOptions(msgspec.Struct, frozen=True):
@@ -173,30 +172,24 @@ def _tile_options(box: Box, state: State) -> TileOptions:
 
 
 def _in_turn(box: Box, state: State) -> LegalCommands:
-    may_buy = can_buy(box, state)
-    legal = LegalCommands(
-        buy_locomotive=LocomotiveOption(state.stack[0], box.price(state.stack[0])) if may_buy else None,
-        transports=tuple(transport_options(state)),
+    """Return what the active seat may do in its turn; dice are for those before the final phase."""
+    buy = LocomotiveOption(state.stack[0], box.price(state.stack[0])) if can_buy(box, state) else None
+    transports = tuple(transport_options(state))
+    if state.phase is Phase.FINAL:
+        return LegalCommands(buy_locomotive=buy, transports=transports, end_turn=True, resign=True)
+    hand, may_act = state.turn.hand, not state.turn.dice_action_used
+    placements = _Placements(box, state)
+    restocked = restocked_tiles(box.components, state)
+    return LegalCommands(
+        rolls=tuple(_rolls(box, state)) if may_act else (),
+        take_complex=placements.of(box.faces.complex) if may_act and state.complex_dice else (),
+        restock_all=may_act and bool(restocked),
+        dice=tuple(_die_options(box, hand, placements, restocked)),
+        return_dice=tuple(sorted([die.die for die in hand])),
+        buy_locomotive=buy,
+        transports=transports,
         end_turn=True,
         resign=True,
-    )
-    if state.phase is Phase.FINAL:
-        return legal
-    hand = state.turn.hand
-    placements = _Placements(box, state)
-    restocked = tuple(tile.tile_id for tile in restock_of_all(box.components, state))
-    legal = replace(
-        legal,
-        dice=tuple(_die_options(box, hand, placements, restocked)),
-        return_dice=tuple(sorted(die.die for die in hand)),
-    )
-    if state.turn.dice_action_used:
-        return legal
-    return replace(
-        legal,
-        rolls=tuple(_rolls(box, state)),
-        take_complex=placements.of(box.faces.of(DieKind.COMPLEX)) if state.complex_dice else (),
-        restock_all=bool(restocked),
     )
 
 
@@ -204,24 +197,20 @@ class _Placements:
     """The legal placements of each face for the active seat, looked for once."""
 
     def __init__(self, box: Box, state: State) -> None:
-        self._box, self._state = box, state
+        self._faces, self._board, self._network = box.faces, state.map, state.network(state.active)
+        self._money = state.players[state.active].money
         self._found: dict[str, tuple[LegalPlacement, ...]] = {}
 
     def of(self, faces: Iterable[str]) -> tuple[LegalPlacement, ...]:
         """Return the placements of several faces, one face after the other."""
-        return tuple(placement for face in faces for placement in self._of(face))
+        return tuple(chain.from_iterable(map(self._of, faces)))
 
     def _of(self, face: str) -> tuple[LegalPlacement, ...]:
-        if face not in self._found:
-            state = self._state
-            self._found[face] = legal_placements(
-                state.map,
-                state.network(state.active),
-                self._box.faces,
-                face=face,
-                money=state.players[state.active].money,
-            )
-        return self._found[face]
+        found = self._found.get(face)
+        if found is None:
+            found = legal_placements(self._board, self._network, self._faces, face=face, money=self._money)
+            self._found[face] = found
+        return found
 
 
 def _rolls(box: Box, state: State) -> Iterator[RollOption]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from promontory.games.railroad_dice_2.components import Components, RestockMode
 from promontory.games.railroad_dice_2.events import TilePassengers
 from promontory.games.railroad_dice_2.state import State
@@ -14,45 +12,53 @@ Amounts = tuple[TilePassengers, ...]
 def first_passengers(components: Components, state: State) -> Amounts:
     """Return the passengers of the set-up, for tiles with stations in the order laid [R-11]."""
     worth = components.restocking.passengers_per_station
-    return tuple(TilePassengers(tile_id, worth * count) for tile_id, count in _stations_by_tile(state).items() if count)
+    return tuple(
+        TilePassengers(laid.tile_id, worth * count)
+        for laid, count in zip(state.layout, state.map.station_counts, strict=True)
+        if count
+    )
 
 
-def restock_of(components: Components, state: State, tile_ids: Iterable[str]) -> Amounts:
-    """Return what restocking these tiles adds; tiles that get nothing are not named [R-17]."""
-    restocking = components.restocking
-    stations, there = _stations_by_tile(state), state.passengers_by_tile
-    amounts = {tile_id: restocking.passengers_per_station * stations[tile_id] for tile_id in tile_ids}
-    if restocking.restock_mode is RestockMode.FILL:
-        amounts = {tile_id: amount - there[tile_id] for tile_id, amount in amounts.items()}
-    return tuple(TilePassengers(tile_id, amount) for tile_id, amount in amounts.items() if amount > 0)
+def restock_of(components: Components, state: State, tile_id: str) -> Amounts:
+    """Return what restocking a tile adds, which may be nothing [R-17]."""
+    return tuple(amount for amount in restock_of_all(components, state) if amount.tile_id == tile_id)
 
 
 def restock_of_all(components: Components, state: State) -> Amounts:
-    """Return what restocking all tiles adds, in the order laid."""
-    return restock_of(components, state, (laid.tile_id for laid in state.layout))
+    """Return what restocking all tiles adds, in the order laid; tiles that get nothing are not named [R-17]."""
+    return tuple(
+        TilePassengers(laid.tile_id, amount)
+        for laid, amount in zip(state.layout, _added(components, state), strict=True)
+        if amount > 0
+    )
+
+
+def restocked_tiles(components: Components, state: State) -> tuple[str, ...]:
+    """Return the tiles that restocking adds to, in the order laid."""
+    added = _added(components, state)
+    return tuple(laid.tile_id for laid, amount in zip(state.layout, added, strict=True) if amount > 0)
+
+
+def _added(components: Components, state: State) -> list[int]:
+    """Return for each tile, in the order laid, what restocking adds; not more than nothing if too many are there."""
+    restocking = components.restocking
+    worth, stations = restocking.passengers_per_station, state.map.station_counts
+    if restocking.restock_mode is RestockMode.ADD:
+        return [worth * count for count in stations]
+    return [worth * count - there for count, there in zip(stations, state.passengers, strict=True)]
 
 
 def is_restock_due(components: Components, state: State) -> bool:
     """Tell whether so many tiles are empty that all are restocked, or all that can be if they are fewer [R-47]."""
     restocking = components.restocking
-    stations = _stations_by_tile(state)
     counted = [
-        count
-        for tile_id, count in state.passengers_by_tile.items()
-        if stations[tile_id] or restocking.auto_restock_counts_bare_tiles
+        there
+        for there, stations in zip(state.passengers, state.map.station_counts, strict=True)
+        if stations or restocking.auto_restock_counts_bare_tiles
     ]
     return counted.count(0) >= min(restocking.auto_restock_empty_tiles, len(counted))
 
 
 def station_tiles(state: State) -> tuple[str, ...]:
     """Return the tiles that have a station, in the order laid."""
-    return tuple(tile_id for tile_id, count in _stations_by_tile(state).items() if count)
-
-
-def _stations_by_tile(state: State) -> dict[str, int]:
-    counts = {laid.tile_id: 0 for laid in state.layout}
-    for station in state.map.stations:
-        tile_id = state.map.plan.tile_at(station.square)
-        if tile_id is not None:
-            counts[tile_id] += 1
-    return counts
+    return tuple(laid.tile_id for laid, count in zip(state.layout, state.map.station_counts, strict=True) if count)

@@ -18,7 +18,7 @@ from promontory.games.railroad_dice_2.events import (
 )
 from promontory.games.railroad_dice_2.layout import check_tile, shift_of, unlaid_tiles
 from promontory.games.railroad_dice_2.restocking import first_passengers
-from promontory.games.railroad_dice_2.stations import check_gray, check_home, gray_squares
+from promontory.games.railroad_dice_2.stations import check_gray, check_home, has_gray_squares
 from promontory.games.railroad_dice_2.vocabulary import Phase
 
 
@@ -58,7 +58,7 @@ def place_gray(course: Course, command: PlaceGray) -> None:
 def _go_on_with_grays(course: Course) -> None:
     """Begin the first turn if all gray stations stand, or no more find a place [R-9]."""
     unplaced = sum(player.grays_left for player in course.state.players)
-    if unplaced and gray_squares(course.components, course.board):
+    if unplaced and has_gray_squares(course.components, course.board):
         return
     if unplaced:
         course.happen(GrayPlacementEnded(unplaced))

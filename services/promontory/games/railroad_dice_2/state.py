@@ -144,7 +144,7 @@ class State(msgspec.Struct, frozen=True):
     @property
     def passengers_by_tile(self) -> dict[str, int]:
         """How many passengers are beside each tile, in the order laid."""
-        return {laid.tile_id: count for laid, count in zip(self.layout, self.passengers, strict=True)}
+        return dict(zip((laid.tile_id for laid in self.layout), self.passengers, strict=True))
 
 
 def initial_state(box: Box, seats: int) -> State:
@@ -162,37 +162,37 @@ def initial_state(box: Box, seats: int) -> State:
 
 
 def evolve(box: Box, state: State, event: Event) -> State:
-    """Return `state` after `event`."""
+    """Return `state` after `event`; what happens most often is asked for first."""
     match event:
-        case DiePlaced():
-            return _die_placed(box, state, event)
-        case IncomePaid(seat, _, amount):
-            return _paid(state, seat, -amount)
+        case TurnStarted():
+            phase = Phase.TURN if state.phase is Phase.GRAYS else state.phase
+            return replace(state, phase=phase, active=event.seat, turn=Turn(event.turn))
+        case TurnEnded():
+            return replace(state, stalled=event.stalled, idle=event.idle)
         case PassengersMoved():
             return _moved(state, event)
-        case Restocked(_, cause, tiles):
-            return _in_turn(_boarded(state, tiles), cause)
-        case FinalRefill(tiles) | PassengersPlaced(tiles):
-            return _boarded(state, tiles)
-        case LocomotiveBought(seat, value, price):
-            return _bought(state, seat, value, price=price)
-        case LocomotivesScrapped(value):
-            return _scrapped(state, value)
+        case DiePlaced():
+            return _die_placed(box, state, event)
         case DiceRolled() | ComplexTaken() | DiceReturned() | LocomotiveFaceUsed():
             return _after_dice(state, event)
+        case LocomotiveBought(seat, value, price):
+            return _bought(state, seat, value, price=price)
+        case Restocked(_, cause, tiles):
+            return _in_turn(_boarded(state, tiles), cause)
+        case IncomePaid(seat, _, amount):
+            return _paid(state, seat, -amount)
         case TilePlaced() | LayoutFixed() | HomePlaced() | GrayPlaced() | GrayPlacementEnded() | StartPlayerDrawn():
             return _after_set_up(box, state, event)
         case _:
-            return _after_turn(state, event)
+            return _after_rarer(state, event)
 
 
-def _after_turn(state: State, event: Event) -> State:
+def _after_rarer(state: State, event: Event) -> State:
     match event:
-        case TurnStarted(number, seat):
-            phase = Phase.TURN if state.phase is Phase.GRAYS else state.phase
-            return replace(state, phase=phase, active=seat, turn=Turn(number))
-        case TurnEnded(_, _, _, stalled, idle):
-            return replace(state, stalled=stalled, idle=idle)
+        case LocomotivesScrapped(value):
+            return _scrapped(state, value)
+        case FinalRefill(tiles) | PassengersPlaced(tiles):
+            return _boarded(state, tiles)
         case EndTriggered(reasons):
             return replace(state, phase=Phase.FINAL, triggers=reasons, triggered_turn=state.turn.number, idle=0)
         case SeatResigned(seat):
@@ -219,17 +219,17 @@ def _after_set_up(box: Box, state: State, event: Event) -> State:
             return _home_placed(state, seat, square)
         case GrayPlaced(seat, square):
             grays_left = state.players[seat].grays_left - 1
-            after = _with(state, seat, grays_left=grays_left)
-            return replace(after, board=state.map.with_station(square, None), active=state.next_seat)
+            players = _with(state.players, seat, grays_left=grays_left)
+            return replace(state, players=players, board=state.map.with_station(square, None), active=state.next_seat)
         case _:
             return replace(state, players=tuple(replace(player, grays_left=0) for player in state.players))
 
 
 def _home_placed(state: State, seat: Seat, square: Square) -> State:
     board = state.map.with_station(square, seat)
-    after = _with(state, seat, network=network_of(board, square))
-    is_last = state.next_seat == state.start_seat
-    return replace(after, board=board, phase=Phase.GRAYS if is_last else state.phase, active=state.next_seat)
+    players = _with(state.players, seat, network=network_of(board, square))
+    phase = Phase.GRAYS if state.next_seat == state.start_seat else state.phase
+    return replace(state, players=players, board=board, phase=phase, active=state.next_seat)
 
 
 def _after_dice(state: State, event: Event) -> State:
@@ -266,14 +266,19 @@ def _banked(state: State, dice: Iterable[HandDie], sign: int) -> State:
 def _die_placed(box: Box, state: State, event: DiePlaced) -> State:
     """Lay the die, let trains run on it, and take the one it replaced into the hand."""
     board = state.map.with_die(event.square, box.faces.die(event.face, event.rotation))
-    players = tuple(
-        player if player.network is None else replace(player, network=extended(player.network, board, event.square))
-        for player in state.players
-    )
+    players = tuple(_extended(player, board, event.square) for player in state.players)
     hand = tuple(die for die in state.turn.hand if die.die != event.die)
     returned = () if event.returned is None else (event.returned,)
     turn = replace(state.turn, hand=(*hand, *returned), next_die=state.turn.next_die + len(returned), had_effect=True)
     return _paid(replace(state, players=players, board=board, turn=turn), event.seat, event.cost)
+
+
+def _extended(player: Player, board: Board, square: Square) -> Player:
+    """Return `player` with the network after a die was put on `square`."""
+    if player.network is None:
+        return player
+    network = extended(player.network, board, square)
+    return player if network is player.network else replace(player, network=network)
 
 
 def _moved(state: State, event: PassengersMoved) -> State:
@@ -283,21 +288,25 @@ def _moved(state: State, event: PassengersMoved) -> State:
         locomotives_used=tuple(sorted((*state.turn.locomotives_used, event.locomotive))),
         had_effect=True,
     )
-    passengers = tuple(
-        count - event.count if laid.tile_id == event.tile_id else count
-        for laid, count in zip(state.layout, state.passengers, strict=True)
+    return replace(
+        state,
+        players=_with(state.players, event.seat, money=state.players[event.seat].money + event.count),
+        passengers=_added(state, {event.tile_id: -event.count}),
+        turn=turn,
     )
-    after = _with(state, event.seat, money=state.players[event.seat].money + event.count)
-    return replace(after, passengers=passengers, turn=turn)
 
 
 def _boarded(state: State, tiles: tuple[TilePassengers, ...]) -> State:
     """Return `state` after passengers came from the bank."""
     added = {tile.tile_id: tile.count for tile in tiles}
-    passengers = tuple(
-        count + added.get(laid.tile_id, 0) for laid, count in zip(state.layout, state.passengers, strict=True)
+    return replace(state, passengers=_added(state, added), bank=state.bank - sum(added.values()))
+
+
+def _added(state: State, added: dict[str, int]) -> tuple[int, ...]:
+    """Return how many passengers are beside each tile after some came or went."""
+    return tuple(
+        [there + added.get(laid.tile_id, 0) for laid, there in zip(state.layout, state.passengers, strict=True)]
     )
-    return replace(state, passengers=passengers, bank=state.bank - sum(added.values()))
 
 
 def _in_turn(state: State, cause: RestockCause) -> State:
@@ -306,9 +315,15 @@ def _in_turn(state: State, cause: RestockCause) -> State:
 
 
 def _bought(state: State, seat: Seat, value: int, *, price: int) -> State:
-    locomotives = tuple(sorted((*state.players[seat].locomotives, value)))
-    after = _paid(_with(state, seat, locomotives=locomotives), seat, price)
-    return replace(after, stack=state.stack[1:], turn=replace(state.turn, had_effect=True))
+    player = state.players[seat]
+    locomotives = tuple(sorted((*player.locomotives, value)))
+    return replace(
+        state,
+        players=_with(state.players, seat, locomotives=locomotives, money=player.money - price),
+        bank=state.bank + price,
+        stack=state.stack[1:],
+        turn=replace(state.turn, had_effect=True),
+    )
 
 
 def _scrapped(state: State, value: int) -> State:
@@ -323,9 +338,10 @@ def _paid(state: State, seat: Seat, amount: int) -> State:
     """Return `state` after a seat paid `amount` to the bank, or got it if that is negative."""
     if not amount:
         return state
-    return replace(_with(state, seat, money=state.players[seat].money - amount), bank=state.bank + amount)
+    players = _with(state.players, seat, money=state.players[seat].money - amount)
+    return replace(state, players=players, bank=state.bank + amount)
 
 
-def _with(state: State, seat: Seat, **changes: Any) -> State:
-    player = replace(state.players[seat], **changes)
-    return replace(state, players=(*state.players[:seat], player, *state.players[seat + 1 :]))
+def _with(players: tuple[Player, ...], seat: Seat, **changes: Any) -> tuple[Player, ...]:
+    """Return `players` with a changed one in `seat`."""
+    return (*players[:seat], replace(players[seat], **changes), *players[seat + 1 :])

@@ -12,7 +12,7 @@ from promontory.games.railroad_dice_2.course import Course
 from promontory.games.railroad_dice_2.ending import check_end, end_game, restock
 from promontory.games.railroad_dice_2.events import PassengersMoved
 from promontory.games.railroad_dice_2.restocking import is_restock_due, restock_of_all
-from promontory.games.railroad_dice_2.routes import shortest_routes, tile_counts
+from promontory.games.railroad_dice_2.routes import shortest_routes
 from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.vocabulary import EndReason, Phase, RestockCause, Square
 
@@ -50,13 +50,20 @@ def transport(course: Course, command: Transport) -> None:
     """Carry passengers; empty tiles may then be restocked, or the game be over [R-47, R-53]."""
     _check_station(course, command.station)
     _check_locomotive(course.state, command.locomotive)
-    tile_id = _tile_of(course.state, command.station)
-    _check_count(command, course.state.passengers_by_tile[tile_id])
-    tiles = tile_counts(course.board, course.network)[command.station]
+    routes = shortest_routes(course.board, course.network)
+    _, number, tiles = next(route for route in routes if route.station == command.station)
+    _check_count(command, course.state.passengers[number])
     if tiles > command.locomotive:
         raise Rejected("TOO_FAR", rule="R-42", tiles=tiles, locomotive=command.locomotive)
     course.happen(
-        PassengersMoved(command.seat, command.station, tile_id, command.locomotive, count=command.count, tiles=tiles)
+        PassengersMoved(
+            command.seat,
+            command.station,
+            course.board.plan.tile_ids[number],
+            command.locomotive,
+            count=command.count,
+            tiles=tiles,
+        )
     )
     if course.state.phase is Phase.FINAL:
         if not any(course.state.passengers):
@@ -73,12 +80,6 @@ def _unused_locomotives(state: State) -> tuple[int, ...]:
     if not used:
         return tuple(dict.fromkeys(owned))
     return tuple(value for value in dict.fromkeys(owned) if owned.count(value) > used.count(value))
-
-
-def _tile_of(state: State, station: Square) -> str:
-    tile_id = state.map.plan.tile_at(station)
-    assert tile_id is not None  # noqa: S101 - for the checker
-    return tile_id
 
 
 def _check_station(course: Course, square: Square) -> None:
