@@ -157,7 +157,10 @@ def servers(tmp_path: Path) -> Iterator[tuple[EmbeddedServer, EmbeddedServer, li
 def test_the_servers_users_have_the_rights_they_need(
     servers: tuple[EmbeddedServer, EmbeddedServer, list[int]], tmp_path: Path
 ) -> None:
-    """All processes, each as the user it is told to be; matches are played, tallied and archived, and all is well."""
+    """All processes, each as the user it is told to be: matches are played, tallied and archived, and all is well.
+
+    So are backups, by their own user.
+    """
     log, broker, ports = servers
     settings = {
         "PROMONTORY_BROKER_URL": f"redis://broker:SECRET@127.0.0.1:{ports[1]}/0",
@@ -178,7 +181,15 @@ def test_the_servers_users_have_the_rights_they_need(
             capture_output=True,
             text=True,
         )
+        saved = subprocess.run(
+            [sys.executable, "-m", "promontory", "backup", tmp_path / "backup"],
+            env={**inherited(), **settings, "PROMONTORY_REDIS_URL": url.replace("promontory", "backup")},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
     assert journal.ended
+    assert saved.returncode == 0, saved.stdout + saved.stderr
     assert examined.returncode == 0, examined.stdout + examined.stderr
     assert [*journal.failed, *log_faults(platform.directory / "logs")] == []
     assert [asyncio.run(refused(server.url)) for server in (log, broker)] == [set(), set()]
