@@ -12,6 +12,7 @@ import grpc
 import msgspec
 from google.protobuf.descriptor import ServiceDescriptor
 
+from promontory.runtime.gate import Gate
 from promontory.runtime.identity import (
     PLAYER_SCOPES,
     PLAYERS,
@@ -25,7 +26,7 @@ from promontory.runtime.identity import (
 from promontory.runtime.limits import Limits
 from promontory.runtime.memory_players import MemoryDirectory
 from promontory.runtime.players import Players
-from promontory.runtime.rpc import Gate, UnknownMethods, handlers
+from promontory.runtime.rpc import UnknownMethods, handlers
 from promontory.runtime.server import limits_of, options
 from promontory.runtime.settings import ServerSettings
 

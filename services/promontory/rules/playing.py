@@ -15,7 +15,7 @@ from promontory.rules.recorder import Answer
 from promontory.rules.watch import EndReason, Hub
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.rpc import Requests
+from promontory.runtime.gate import Requests
 
 OUTBOX = 32
 """How many messages wait for a reader who is slow, before what makes them waits too."""

@@ -28,8 +28,9 @@ from promontory.rules.ruleset import Ruleset
 from promontory.rules.usecases import Referee
 from promontory.rules.watch import EndReason, Hub, Quiet, Update
 from promontory.runtime.chunks import chunks
+from promontory.runtime.gate import Requests
 from promontory.runtime.identity import caller
-from promontory.runtime.rpc import Context, Requests
+from promontory.runtime.rpc import Context
 
 
 class RulesCases(msgspec.Struct, frozen=True):

@@ -76,6 +76,16 @@ def malformed(field: str, problem: str) -> Refusal:
     )
 
 
+def no_message() -> Refusal:
+    """Return the refusal of bytes that are no request."""
+    return Refusal(Kind.MALFORMED, "BAD_REQUEST", "the request is not a message of this method")
+
+
+def method_unknown() -> Refusal:
+    """Return the refusal of a call that nothing here answers."""
+    return Refusal(Kind.NO_SUCH_METHOD, "METHOD_UNKNOWN", "the server has no such method")
+
+
 def match_not_found(match_id: str) -> Refusal:
     """Return the refusal `MATCH_NOT_FOUND`."""
     return Refusal(Kind.NOT_FOUND, "MATCH_NOT_FOUND", "there is no such match", metadata={"matchId": match_id})

@@ -15,8 +15,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import _async as aio_reflection
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
-from promontory.runtime.errors import Kind, Refusal, as_refusal
-from promontory.runtime.rpc import Context, abort, method_unknown, no_message
+from promontory.runtime.errors import Kind, Refusal, as_refusal, method_unknown, no_message
+from promontory.runtime.rpc import Context, abort
 
 log = structlog.get_logger()
 

@@ -21,12 +21,13 @@ from google.protobuf.descriptor import ServiceDescriptor
 from promontory.runtime import metrics
 from promontory.runtime.foreign import ForeignServices
 from promontory.runtime.forms import PLAYER_ID, SUBJECT
+from promontory.runtime.gate import Gate
 from promontory.runtime.identity import Accepted, Verifier
 from promontory.runtime.limits import Limits
 from promontory.runtime.players import Players
 from promontory.runtime.redis_players import open_players
 from promontory.runtime.replica_servicer import REPLICA, ReplicaServicer
-from promontory.runtime.rpc import Gate, UnknownMethods, handlers
+from promontory.runtime.rpc import UnknownMethods, handlers
 from promontory.runtime.settings import OPAQUE, ProcessSettings, ServerSettings
 
 log = structlog.get_logger()

@@ -22,9 +22,9 @@ from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.rules.playing import OUTBOX, UNDER_WAY, Player
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import as_refusal
+from promontory.runtime.gate import Gate, Method, Requests
 from promontory.runtime.identity import LEEWAY_SECONDS, PLAYER_SCOPES, Caller, Verifier, serve_as
 from promontory.runtime.limits import Limits
-from promontory.runtime.rpc import Gate, Method, Requests
 from tests.support.random_play import racer
 from tests.support.refereeing import Bench
 from tests.support.rules_servers import Client, RulesServer, as_player, rules_server

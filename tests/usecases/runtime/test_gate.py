@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from promontory.runtime.errors import Refusal
+from promontory.runtime.gate import TURNS, Gate
 from promontory.runtime.identity import Caller, serve_as
 from promontory.runtime.limits import Limits
-from promontory.runtime.rpc import TURNS, Gate
 from tests.support.serving import everybody
 
 ADA, BEN = Caller("ada", frozenset()), Caller("ben", frozenset())
