@@ -59,7 +59,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str
     for name in FILES:
         (home / name).write_text(PRODUCTION, "utf-8")
     program = re.sub(r"^[$>] ", "", INSTALL, flags=re.MULTILINE)
-    environ = {"PATH": f"{home}:/usr/bin:/bin"}
+    environ = {"PATH": f"{home}:{home / '.venv' / 'bin'}:/usr/bin:/bin"}
     subprocess.run(["/bin/bash", "-euc", program], cwd=home, env=environ, check=True, capture_output=True)
     lines = (home / "typed").read_text("utf-8").splitlines()
     return home, [line.rstrip("\0").split("\0") for line in lines]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,9 +21,12 @@ from promontory.eventlog.functions import (
 from promontory.eventlog.port import START
 from promontory.eventlog.redis_calls import ServerRefused
 from promontory.eventlog.redis_server import Connections, ServerUnreachable, UnsafeServer, check_policy, connect
+from promontory.eventlog.redis_snapshot import SnapshotRefused
 from promontory.eventlog.redis_streams import RedisEventLog
+from promontory.local.backups import back_up
 from promontory.runtime.clock import now_ms
 from promontory.runtime.embedded import EmbeddedServer
+from tests.house.source import ROOT
 from tests.support.event_logs import append_chain, proposal
 from tests.support.waiting import eventually
 
@@ -186,3 +190,19 @@ async def test_a_server_that_refuses_the_user_is_not_said_to_be_down(
             with pytest.raises(ServerUnreachable, match=said) as refused:
                 await check_policy(connections.commands)
     assert "start it" not in str(refused.value)
+
+
+async def test_the_user_for_backups_may_back_up_and_no_more(tmp_path: Path) -> None:
+    """[docs/operators.md, security] With the rights that the page lists; with fewer it says which."""
+    page = (ROOT / "docs" / "operators.md").read_text("utf-8")
+    rights = re.search(r"^user backup on >SECRET (.+)$", page, re.MULTILINE)
+    settings = {"user backup": f"on >s {rights and rights[1]}", "user reader": "on >s ~* &* -@all +@connection +info"}
+    with EmbeddedServer(tmp_path / "server", settings=settings) as server:
+        path = urlsplit(server.url).path
+        made = await back_up(f"unix://backup:s@{path}", tmp_path / "backup", archive_url="")
+        assert [part.name for part in made.parts] == ["log.rdb"]
+        with pytest.raises(SnapshotRefused, match=r"\+replconf"):
+            await back_up(f"unix://reader:s@{path}", tmp_path / "other", archive_url="")
+        async with Redis.from_url(f"unix://backup:s@{path}") as redis:
+            with pytest.raises(NoPermissionError):
+                await redis.get("anything")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from redis.asyncio import Redis
+from redis.exceptions import NoPermissionError
 
 CHUNK_BYTES = 1 << 20
 
@@ -17,13 +18,16 @@ class SnapshotRefused(Exception):
 async def snapshot(server: Redis) -> AsyncIterator[bytes]:
     """Yield the content of `server` as an RDB file, in pieces, all of it as of one moment after the call.
 
-    The server goes on serving; it forks, and writes the file to its own disk first. Needs the right to `SYNC`. Raises
-    `SnapshotRefused`, and `OSError` or `EOFError` if the connection breaks.
+    The server goes on serving; it forks, and writes the file to its own disk first. Needs the rights to `REPLCONF` and
+    `SYNC`. Raises `SnapshotRefused`, and `OSError` or `EOFError` if the connection breaks.
     """
     connection: Any = await server.connection_pool.get_connection()
     try:
         await connection.send_command("REPLCONF", "rdb-only", "1")
-        await connection.read_response()
+        try:
+            await connection.read_response()
+        except NoPermissionError as error:
+            raise SnapshotRefused(f"{error}: a backup's user needs the rights +sync and +replconf") from error
         await connection.send_command("SYNC")
         left = await _length(connection._reader)
         while left:
