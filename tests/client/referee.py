@@ -23,7 +23,7 @@ from promontory.games.registry import game
 from promontory.games.transcontinental.cards import shipped_cards
 from promontory.games.transcontinental.events import Event
 from promontory.games.transcontinental.state import State
-from promontory.rules.playing import Player
+from promontory.rules.playing import PlayStream
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.identity import caller
 
@@ -199,7 +199,7 @@ class Referee:
 
     async def Play(self, requests: Any, context: Any) -> AsyncIterator[pb.PlayResponse]:
         with self.faults.call("Play", None):
-            async for response in Player(Streamed(self), requests, self.streams, pb).responses():
+            async for response in PlayStream(Streamed(self), requests, self.streams, pb).responses():
                 yield response
 
     async def ListMatchEvents(self, request: pb.ListMatchEventsRequest, context: Any) -> pb.ListMatchEventsResponse:
@@ -340,7 +340,7 @@ class Referee:
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """The response to a submission, as `Player` hands it about."""
+    """The response to a submission, as `PlayStream` hands it about."""
 
     response: pb.SubmitCommandResponse
 

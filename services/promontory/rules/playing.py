@@ -26,8 +26,8 @@ Followed = tuple[str, Seat | None]
 """A match, and the seat it is followed from."""
 
 
-class Table(Protocol):
-    """What is played at: the service of the game, whose messages go in and out as they are."""
+class GameService(Protocol):
+    """The service of the game that is played, whose messages go in and out as they are."""
 
     def watched(self, request: Any) -> AsyncGenerator[Any, None]:
         """Yield the messages of `WatchMatch`."""
@@ -42,11 +42,11 @@ class Table(Protocol):
         """Return the last message of a stream."""
 
 
-class Player:
+class PlayStream:
     """One stream: reads `requests`, and yields the responses, which are messages of the game's package `pb`."""
 
-    def __init__(self, table: Table, requests: Requests, hub: Hub, pb: Any) -> None:
-        self._table, self._requests, self._hub, self._pb = table, requests, hub, pb
+    def __init__(self, service: GameService, requests: Requests, hub: Hub, pb: Any) -> None:
+        self._service, self._requests, self._hub, self._pb = service, requests, hub, pb
         self._outbox: asyncio.Queue[Any] = asyncio.Queue(OUTBOX)
         self._followers: dict[Followed, _Follower] = {}
         self._submitting: set[asyncio.Task[None]] = set()
@@ -90,7 +90,7 @@ class Player:
             if self._followers:
                 await asyncio.wait([each.task for each in self._followers.values()])
             if reason is not None:
-                await self._outbox.put(self._pb.PlayResponse(end=self._table.end(reason)))
+                await self._outbox.put(self._pb.PlayResponse(end=self._service.end(reason)))
         except Exception:
             await self._outbox.put(None)
             raise
@@ -149,7 +149,7 @@ class Player:
 
     async def _followed_by(self, follower: _Follower, request: Any) -> None:
         with self._requests.streaming():
-            async with aclosing(self._table.watched(request)) as updates:
+            async with aclosing(self._service.watched(request)) as updates:
                 await follower.follow(updates)
 
     async def _tell(self, request: Any, update: Any) -> None:
@@ -187,9 +187,9 @@ class Player:
         self._requests.spend(commands=True)
         follower = self._followers.get((request.match_id, request.seat))
         async with self._requests.turn():
-            answer = await self._table.submitted(request)
+            answer = await self._service.submitted(request)
         is_told = follower is not None and await follower.tells(answer.step.version)
-        accepted = self._table.accepted(answer, request.seat, briefly=is_told)
+        accepted = self._service.accepted(answer, request.seat, briefly=is_told)
         await self._outbox.put(self._response(request, accepted=accepted))
 
     def _response(self, about: Any, **kind: Any) -> Any:

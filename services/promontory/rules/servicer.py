@@ -19,7 +19,7 @@ from promontory.rules.arbitration import Arbitration
 from promontory.rules.domain import Match
 from promontory.rules.forking import Forking
 from promontory.rules.gallery import is_late
-from promontory.rules.playing import Player
+from promontory.rules.playing import PlayStream
 from promontory.rules.presenter import Presenter
 from promontory.rules.recorder import Answer
 from promontory.rules.requests import Reader
@@ -106,7 +106,7 @@ class RulesServicer:
 
     async def Play(self, requests: Requests, context: Context) -> AsyncIterator[Any]:
         """Follow and play matches over one stream."""
-        async with aclosing(Player(self, requests, self._hub, self._pb).responses()) as responses:
+        async with aclosing(PlayStream(self, requests, self._hub, self._pb).responses()) as responses:
             async for response in responses:
                 yield response
 

@@ -19,7 +19,7 @@ from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as p
 from promontory.codec.transcontinental import CODEC
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.rules.playing import OUTBOX, UNDER_WAY, Player
+from promontory.rules.playing import OUTBOX, UNDER_WAY, PlayStream
 from promontory.runtime import clock, metrics
 from promontory.runtime.errors import as_refusal
 from promontory.runtime.gate import Gate, Method, Requests
@@ -377,8 +377,8 @@ async def test_no_more_is_taken_from_who_reads_nothing(servers: list[RulesServer
     gate = Gate(
         Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json"), Limits(), everybody()
     )
-    player = Player(servicer, Requests(requests(), gate, Method(PLAY), as_refusal), servicer._hub, pb)
-    async with aclosing(player.responses()) as responses:
+    stream = PlayStream(servicer, Requests(requests(), gate, Method(PLAY), as_refusal), servicer._hub, pb)
+    async with aclosing(stream.responses()) as responses:
         await anext(responses)
         for _ in range(20 * UNDER_WAY):
             await asyncio.sleep(0)
