@@ -17,10 +17,9 @@ from typing import Protocol
 import redis
 
 from promontory.local.functions import load_all
-from promontory.local.processes import ChildProcess
-from promontory.rules.seal import create_seal_key
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.settings import inherited
+from tests.bench.processes import Processes
 from tests.bench.tables import (
     GAME,
     LINES,
@@ -34,12 +33,9 @@ from tests.bench.tables import (
     UnaryFloorTable,
     WatchedFloorTable,
 )
-from tests.support.serving import Keys, create_keys
 
 HERE = Path(__file__).parent
 PROFILING = HERE / "profiling"
-UNLIMITED = "1000000"
-LONG = "3600"
 FSYNCS = ("everysec", "always")
 TOLD_BYTES = 1500
 """What the floor tells watchers, about as much as Promontory does with a commit and a view."""
@@ -134,10 +130,7 @@ class Durable:
 
 
 class Platform(Durable):
-    """Promontory: the rules process of Transcontinental, the relay, and the store, with the settings of every day.
-
-    Only what limits single players and ends streams is lifted.
-    """
+    """Promontory: the rules process of Transcontinental, the relay, and the store."""
 
     name = "promontory"
     kinds: Sequence[str] = tuple(LINES)
@@ -145,8 +138,8 @@ class Platform(Durable):
     def __init__(self, directory: Path, *, profile: Path | None = None, checkout: Path | None = None) -> None:
         """Profile into a file, or run another `checkout` of the project, which is then called `against`."""
         super().__init__(directory)
-        self._keys = create_keys(directory)
-        create_seal_key(directory / "seal.key")
+        self._processes = Processes(directory, self._store.url)
+        self._stack.callback(self._processes.close)
         path = [str(checkout.resolve() / "services")] if checkout else []
         if profile is not None:
             path.append(str(PROFILING))
@@ -158,24 +151,16 @@ class Platform(Durable):
     async def start(self) -> None:
         """Start the processes and wait until they serve."""
         await load_all(self._store.url, require_aof=True)
-        rules = self._child("rules", ["serve", "rules", "--game", GAME], {})
-        address = rules.ready().grpc
-        relay = self._child("relay", ["relay"], {"PROMONTORY_RULES_TARGETS": f"{GAME}={address}"})
+        rules = self._processes.start("rules", f"serve rules --game {GAME}", self._own)
+        address, keys = rules.ready().grpc, self._processes.keys
+        relay = self._processes.start("relay", "relay", {"PROMONTORY_RULES_TARGETS": f"{GAME}={address}", **self._own})
         relay.ready()
         self.pids = {"rules": rules.pid, "relay": relay.pid, "store": self._store.pid}
-        creating = Creating(address, self._keys)
-        lines = {kind: make(address, self._keys) for kind, make in LINES.items()}
+        creating = Creating(address, keys)
+        lines = {kind: make(address, keys) for kind, make in LINES.items()}
         for each in lines.values():
             self._stack.callback(each.close)
         self._tables = Tables({kind: _tables(each, creating) for kind, each in lines.items()})
-
-    def _child(self, name: str, arguments: Sequence[str], environ: Mapping[str, str]) -> ChildProcess:
-        usual = everyday(self._store.url, self._keys)
-        child = ChildProcess(
-            name, arguments, directory=self._directory, environ={**inherited(), **usual, **environ, **self._own}
-        )
-        self._stack.callback(child.kill)
-        return child
 
     def commits(self) -> list[list[bytes]]:
         """Return the entries of the commits of one match that was played, each with all its bytes."""
@@ -184,24 +169,6 @@ class Platform(Durable):
             entries = [(name.partition(b"-")[0], b"".join(fields.values())) for name, fields in client.xrange(key)]
         grouped = groupby(entries, key=lambda entry: entry[0])
         return [[content for _, content in commit] for _, commit in grouped][1:]
-
-
-def everyday(store_url: str, keys: Keys) -> dict[str, str]:
-    """Return the settings of processes that are measured on the store at `store_url`, with the seal key beside `keys`.
-
-    They are those of every day, but for what limits single players and ends streams.
-    """
-    return {
-        "PROMONTORY_REDIS_URL": store_url,
-        "PROMONTORY_PLAYER_KEYS_FILE": str(keys.directory / "players.jwks.json"),
-        "PROMONTORY_SERVICE_KEYS_FILE": str(keys.directory / "services.jwks.json"),
-        "PROMONTORY_SERVICE_KEY_FILE": str(keys.service_key_file),
-        "PROMONTORY_SEAL_KEY_FILE": str(keys.directory / "seal.key"),
-        "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
-        "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
-        "PROMONTORY_MAX_STREAM_SECONDS": LONG,
-        "PROMONTORY_MAX_CONNECTION_AGE_SECONDS": LONG,
-    }
 
 
 def _kinds(checkout: Path) -> Sequence[str]:

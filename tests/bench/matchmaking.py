@@ -20,7 +20,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -38,17 +38,15 @@ from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
 from promontory.api.matchmaking.v1.matchmaking_service_pb2_grpc import MatchmakingServiceStub
 from promontory.eventlog.redis_server import connect
 from promontory.local.functions import load_all
-from promontory.local.processes import ChildProcess
 from promontory.matchmaking.domain import Entrant, Ticket
 from promontory.matchmaking.redis_tickets import RedisTickets, Server
-from promontory.rules.seal import create_seal_key
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
-from promontory.runtime.settings import inherited
 from tests.bench.measuring import Measured, Meter, Spread, memory_mib, report, rounded, spread, table
 from tests.bench.pairing import Pairing, measure_pairing
+from tests.bench.processes import Processes
 from tests.support.matchmaking_processes import SCORING_SERVICE, Scores
-from tests.support.serving import Keys, create_keys, served
+from tests.support.serving import served
 
 GAME = "transcontinental"
 RATINGS = 3000.0
@@ -110,8 +108,10 @@ class SpreadScores(Scores):
 class Site:
     """Where everything runs, and who calls it."""
 
-    def __init__(self, load: Load, directory: Path, keys: Keys, server: EmbeddedServer) -> None:
-        self.load, self.keys, self._directory, self._server = load, keys, directory, server
+    def __init__(self, load: Load, directory: Path, server: EmbeddedServer) -> None:
+        self.load, self._directory, self._server = load, directory, server
+        self._processes = Processes(directory, server.url)
+        self.keys = self._processes.keys
         self.window = REACH * RATINGS * load.pools / load.waiting
         self.rng = Random(1)
 
@@ -119,23 +119,15 @@ class Site:
         """Start the processes, and connect."""
         pools = self._directory / "pools.toml"
         pools.write_text("".join(self._pool(number) for number in range(self.load.pools)), "utf-8")
+        self.rules = self._processes.start("rules", f"serve rules --game {GAME}")
         environ = {
-            **inherited(),
-            "PROMONTORY_REDIS_URL": self._server.url,
-            "PROMONTORY_PLAYER_KEYS_FILE": str(self.keys.directory / "players.jwks.json"),
-            "PROMONTORY_SERVICE_KEYS_FILE": str(self.keys.directory / "services.jwks.json"),
-            "PROMONTORY_SERVICE_KEY_FILE": str(self.keys.service_key_file),
-            "PROMONTORY_SEAL_KEY_FILE": str(self._directory / "seal.key"),
+            "PROMONTORY_RULES_TARGETS": f"{GAME}={self.rules.ready().grpc}",
+            "PROMONTORY_SCORING_TARGET": scoring,
+            "PROMONTORY_POOLS_FILE": str(pools),
         }
-        self.rules = self._child("rules", ["serve", "rules", "--game", GAME], environ)
-        environ["PROMONTORY_RULES_TARGETS"] = f"{GAME}={self.rules.ready().grpc}"
-        environ |= {"PROMONTORY_SCORING_TARGET": scoring, "PROMONTORY_POOLS_FILE": str(pools)}
-        self.matchmaking = self._child("matchmaking", ["serve", "matchmaking"], environ)
+        self.matchmaking = self._processes.start("matchmaking", "serve matchmaking", environ)
         self._channel = grpc.aio.insecure_channel(self.matchmaking.ready().grpc)
         self.stub = MatchmakingServiceStub(self._channel)
-
-    def _child(self, name: str, arguments: Sequence[str], environ: Mapping[str, str]) -> ChildProcess:
-        return ChildProcess(name, arguments, directory=self._directory, environ=environ)
 
     def _pool(self, number: int) -> str:
         window = f"{{ points = {self.window}, points_per_second = 0, most_points = {self.window} }}"
@@ -144,8 +136,7 @@ class Site:
     async def stop(self) -> None:
         """End the processes."""
         await self._channel.close(None)
-        self.matchmaking.kill()
-        self.rules.kill()
+        self._processes.close()
 
     async def fill(self) -> None:
         """Have tickets wait in every pool, none within the reach of another."""
@@ -205,10 +196,8 @@ async def site(load: Load) -> AsyncIterator[tuple[Site, str]]:
         directory = Path(name)
         with EmbeddedServer(directory / "valkey", fsync="everysec") as server:
             await load_all(server.url, require_aof=True)
-            create_seal_key(directory / "seal.key")
-            keys = create_keys(directory)
-            async with served([(SCORING_SERVICE, SpreadScores())], keys) as scoring:
-                found = Site(load, directory, keys, server)
+            found = Site(load, directory, server)
+            async with served([(SCORING_SERVICE, SpreadScores())], found.keys) as scoring:
                 await found.start(scoring)
                 try:
                     yield found, server.url

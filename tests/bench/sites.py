@@ -14,12 +14,9 @@ from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_server import connect
 from promontory.games.registry import entry
 from promontory.local.functions import load_all
-from promontory.local.processes import ChildProcess
-from promontory.rules.seal import create_seal_key
-from promontory.runtime.settings import inherited
-from tests.bench.contenders import Tables, everyday
+from tests.bench.contenders import Tables
+from tests.bench.processes import Processes
 from tests.bench.tables import GAME, LINES, Creating, Line, Lines, News, Table
-from tests.support.serving import create_keys
 from tests.support.standing_by import Group, one_server, primaries_only
 
 BYSTANDER = "bystander"
@@ -80,10 +77,10 @@ class Site:
 
     def __init__(self, directory: Path, *, store: str, processes: int, broker_url: str = "") -> None:
         directory.mkdir()
-        create_seal_key(directory / "seal.key")
-        self._directory, self._keys, self._processes = directory, create_keys(directory), processes
-        self._stack, self._broker_url = ExitStack(), broker_url
+        self._count, self._stack, self._broker_url = processes, ExitStack(), broker_url
         self._store = self._stack.enter_context(STORES[store](directory))
+        self._processes = Processes(directory, self._store.url)
+        self._stack.callback(self._processes.close)
         self._tables: dict[int, Tables] = {}
         self._pids: dict[str, int] = {}
 
@@ -95,34 +92,29 @@ class Site:
     async def start(self) -> None:
         """Start all processes and wait until they serve."""
         await load_all(self._store.url, require_aof=True)
-        numbers = range(1, self._processes + 1)
-        rules = [self._child(f"rules-{number}", ["serve", "rules", "--game", GAME], {}) for number in numbers]
+        start, numbers = self._processes.start, range(1, self._count + 1)
+        rules = [start(f"rules-{number}", f"serve rules --game {GAME}") for number in numbers]
         addresses = [each.ready().grpc for each in rules]
         broker = {"PROMONTORY_BROKER_URL": self._broker_url} if self._broker_url else {}
-        relay = self._child("relay", ["relay"], {"PROMONTORY_RULES_TARGETS": f"{GAME}={addresses[0]}", **broker})
+        relay = start("relay", "relay", {"PROMONTORY_RULES_TARGETS": f"{GAME}={addresses[0]}", **broker})
         relay.ready()
         stores = {f"store-{number}": each.pid for number, each in enumerate(self._store.servers.values(), 1)}
         self._pids = {**{each.name: each.pid for each in (*rules, relay)}, **stores}
         self._connect(addresses)
 
     def _connect(self, addresses: Sequence[str]) -> None:
-        creating = Creating(addresses[0], self._keys)
-        lines = {kind: [make(address, self._keys) for address in addresses] for kind, make in LINES.items()}
+        keys = self._processes.keys
+        creating = Creating(addresses[0], keys)
+        lines = {kind: [make(address, keys) for address in addresses] for kind, make in LINES.items()}
         for kind in lines.values():
             self._stack.callback(SplitLines(kind).close)
-        for count in range(1, self._processes + 1):
+        for count in range(1, self._count + 1):
             makers = {kind: partial(_table, SplitLines(each[:count]), creating) for kind, each in lines.items()}
             self._tables[count] = Tables(makers)
 
-    def _child(self, name: str, arguments: Sequence[str], environ: Mapping[str, str]) -> ChildProcess:
-        settings = {**inherited(), **everyday(self._store.url, self._keys), **environ}
-        child = ChildProcess(name, arguments, directory=self._directory, environ=settings)
-        self._stack.callback(child.kill)
-        return child
-
     def pids(self, processes: int) -> dict[str, int]:
         """Return what serves while the first `processes` are used, by name; one that is not used is `BYSTANDER`."""
-        idle = {f"rules-{number}" for number in range(processes + 1, self._processes + 1)}
+        idle = {f"rules-{number}" for number in range(processes + 1, self._count + 1)}
         return {BYSTANDER if name in idle else name: pid for name, pid in self._pids.items()}
 
     async def tell(self, rate: float, seconds: float) -> int:

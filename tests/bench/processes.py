@@ -1,0 +1,51 @@
+"""Promontory's processes as benchmarks run them: with the settings of every day, on a store of the benchmark's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from promontory.local.processes import ChildProcess
+from promontory.rules.seal import create_seal_key
+from promontory.runtime.settings import inherited
+from tests.support.serving import create_keys
+
+UNLIMITED = "1000000"
+LONG = "3600"
+UNTROUBLED = {
+    "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
+    "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
+    "PROMONTORY_MAX_STREAM_SECONDS": LONG,
+    "PROMONTORY_MAX_CONNECTION_AGE_SECONDS": LONG,
+}
+"""What is not as every day: what limits single players and ends streams is lifted."""
+
+
+class Processes:
+    """Processes on the store at `store_url`, with keys of their own in `directory`, until they are closed."""
+
+    def __init__(self, directory: Path, store_url: str) -> None:
+        self.keys = create_keys(directory)
+        create_seal_key(directory / "seal.key")
+        self._directory = directory
+        self._usual = {
+            "PROMONTORY_REDIS_URL": store_url,
+            "PROMONTORY_PLAYER_KEYS_FILE": str(directory / "players.jwks.json"),
+            "PROMONTORY_SERVICE_KEYS_FILE": str(directory / "services.jwks.json"),
+            "PROMONTORY_SERVICE_KEY_FILE": str(self.keys.service_key_file),
+            "PROMONTORY_SEAL_KEY_FILE": str(directory / "seal.key"),
+            **UNTROUBLED,
+        }
+        self._started: list[ChildProcess] = []
+
+    def start(self, name: str, command: str, environ: Mapping[str, str] | None = None) -> ChildProcess:
+        """Return the process of a `promontory` command, begun under a name, with settings of its own in `environ`."""
+        settings = {**inherited(), **self._usual, **(environ or {})}
+        child = ChildProcess(name, command.split(), directory=self._directory, environ=settings)
+        self._started.append(child)
+        return child
+
+    def close(self) -> None:
+        """End them all."""
+        for child in self._started:
+            child.kill()
