@@ -39,7 +39,7 @@ class Piece(msgspec.Struct, frozen=True):
 PIECES = (
     Piece("rules", ("--seconds", "1"), 100),
     Piece("commands", ("--rounds", "2", "--seconds", "1"), 180),
-    Piece("watch", ("--watchers", "2000", "--matches", "200", "--seconds", "15", "--json"), 90),
+    Piece("watch", ("--watchers", "2000", "--matches", "200", "--seconds", "15"), 90),
     Piece("log", ("--seconds", "1"), 100),
     Piece("matchmaking", ("--seconds", "10"), 110),
     Piece("bots", (), 90),

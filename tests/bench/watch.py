@@ -14,23 +14,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
-import json
-import os
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from random import Random
-from statistics import quantiles
 from typing import Any
 
 import grpc
 import msgspec
 import uvloop
-from rich.console import Console
 from rich.table import Table
 
 from promontory.bots.registry import policy
@@ -38,14 +33,13 @@ from promontory.client.stubs import Stub
 from promontory.codec import registry as codecs
 from promontory.games import registry
 from promontory.local.functions import load_all
-from promontory.local.processes import ChildProcess
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
-from promontory.rules.seal import create_seal_key
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.server import settle
-from promontory.runtime.settings import inherited
-from tests.support.serving import Keys, Metadata, create_keys
+from tests.bench.measuring import Meter, Spread, memory_mib, report, spread, table
+from tests.bench.processes import Processes
+from tests.support.serving import Keys, Metadata
 from tests.support.waiting import eventually
 
 STREAMS_PER_SPECTATOR = 100
@@ -67,20 +61,12 @@ class Load(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Times(msgspec.Struct, frozen=True):
-    """Median, 99th percentile and longest of some times, in ms."""
-
-    median: float
-    p99: float
-    longest: float
-
-
 class Figures(msgspec.Struct, frozen=True):
     """The figures of one run. Memory is the server's, resident; its CPU time is for a commit, or for a message.
 
     `wake_up` is from a submission to each watcher, `submission` to the player's answer. From the kill of the process,
     `resumed_seconds` go by until the last watcher is told something by the next one, whose start takes
-    `started_seconds` of them.
+    `started_seconds` of them. `foreign_cores` is how much of the machine others used while players played.
     """
 
     load: Load
@@ -93,10 +79,11 @@ class Figures(msgspec.Struct, frozen=True):
     kib_per_watcher: float
     cpu_ms_per_commit: float
     cpu_us_per_message: float
-    wake_up: Times
-    submission: Times
+    wake_up: Spread
+    submission: Spread
     started_seconds: float
     resumed_seconds: float
+    foreign_cores: float
 
 
 class WrongStream(Exception):
@@ -174,26 +161,18 @@ class Played:
 class Site:
     """Where everything runs: the log, the process that referees, and the channels to it."""
 
-    def __init__(self, game: str, url: str, keys: Keys, directory: Path) -> None:
+    def __init__(self, game: str, processes: Processes) -> None:
         self.game, self.codec = registry.game(game), codecs.codec(game)
         self.pb: Any = self.codec.messages
-        self.keys, self.random, self.is_up = keys, Random(1), asyncio.Event()
-        self._url, self._directory = url, directory
+        self.keys, self.random, self.is_up = processes.keys, Random(1), asyncio.Event()
+        self._processes = processes
         self._channels: list[grpc.aio.Channel] = []
         self._opened: list[grpc.aio.Channel] = []
 
     def start(self) -> None:
         """Start the process and return once it serves."""
-        environ = {
-            **inherited(),
-            "PROMONTORY_REDIS_URL": self._url,
-            "PROMONTORY_PLAYER_KEYS_FILE": str(self.keys.directory / "players.jwks.json"),
-            "PROMONTORY_SERVICE_KEYS_FILE": str(self.keys.directory / "services.jwks.json"),
-            "PROMONTORY_SEAL_KEY_FILE": str(self._directory / "seal.key"),
-            "PROMONTORY_LOG_LEVEL": "warning",
-        }
-        arguments = ["serve", "rules", "--game", self.game.name]
-        self.process = ChildProcess("rules", arguments, directory=self._directory, environ=environ)
+        command = f"serve rules --game {self.game.name}"
+        self.process = self._processes.start("rules", command, {"PROMONTORY_LOG_LEVEL": "warning"})
         self.address = self.process.ready().grpc
 
     async def open(self, channels: int) -> None:
@@ -224,15 +203,13 @@ class Site:
         """The stub of the service."""
         return Stub(self._channels[0], self.codec.service)
 
-    def cpu_seconds(self) -> float:
-        """Return the CPU time that the process has taken."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def meter(self) -> Meter:
+        """Return what measures the CPU time of the process."""
+        return Meter({"rules": self.process.pid})
 
     def memory_mib(self) -> float:
         """Return the memory that the process has in use."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        return memory_mib(self.process.pid)
 
 
 @asynccontextmanager
@@ -242,13 +219,10 @@ async def site(game: str) -> AsyncIterator[Site]:
         directory = Path(name)
         with EmbeddedServer(directory / "valkey", fsync="everysec") as server:
             await load_all(server.url, require_aof=True)
-            create_seal_key(directory / "seal.key")
-            found = Site(game, server.url, create_keys(directory), directory)
-            found.start()
-            try:
+            with closing(Processes(directory, server.url)) as processes:
+                found = Site(game, processes)
+                found.start()
                 yield found
-            finally:
-                found.process.kill()
 
 
 def seated(load: Load, matches: Sequence[Played], keys: Keys, seats: int) -> list[Watcher]:
@@ -347,12 +321,12 @@ async def measure(load: Load) -> Figures:
         watchers = seated(load, matches, where.keys, where.game.seats.start)
         tasks = await opened(where, watchers)
         settle()
-        watched, cpu, begun = where.memory_mib(), where.cpu_seconds(), time.perf_counter()
+        watched, meter, begun = where.memory_mib(), where.meter(), time.perf_counter()
         players = Players(where, matches)
         await _unless_failed(players.play(load), tasks, seconds=load.seconds + LATE_SECONDS)
         taken = time.perf_counter() - begun
         await caught_up(watchers, tasks)
-        cpu, played = where.cpu_seconds() - cpu, where.memory_mib()
+        measured, played = meter.read(), where.memory_mib()
         started, resumed = await restarted(where, watchers, tasks)
         for task in tasks:
             task.cancel()
@@ -368,12 +342,13 @@ async def measure(load: Load) -> Figures:
         watched_mib=round(watched, 1),
         played_mib=round(played, 1),
         kib_per_watcher=round((played - base) * 1024 / load.watchers, 1),
-        cpu_ms_per_commit=round(1000 * cpu / commits, 2),
-        cpu_us_per_message=round(1e6 * cpu / len(wake_ups), 1),
-        wake_up=times(wake_ups),
-        submission=times(players.answered),
+        cpu_ms_per_commit=round(1000 * measured.cpu["rules"] / commits, 2),
+        cpu_us_per_message=round(1e6 * measured.cpu["rules"] / len(wake_ups), 1),
+        wake_up=spread(wake_ups),
+        submission=spread(players.answered),
         started_seconds=round(started, 2),
         resumed_seconds=round(resumed, 2),
+        foreign_cores=measured.foreign_cores,
     )
 
 
@@ -391,12 +366,6 @@ async def restarted(
     return started, time.perf_counter() - begun
 
 
-def times(seconds: Sequence[float]) -> Times:
-    """Return median, 99th percentile and longest of times given in seconds, two at least."""
-    cuts = quantiles(seconds, n=100, method="inclusive")
-    return Times(*(round(1000 * each, 1) for each in (cuts[49], cuts[98], max(seconds))))
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = argparse.ArgumentParser(prog="bench-watch", description="Measure what watching matches costs.")
@@ -410,17 +379,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     load = Load(arguments.game, arguments.matches, arguments.watchers, arguments.rate, arguments.seconds)
     figures = uvloop.run(measure(load))
-    if arguments.json:
-        sys.stdout.write(json.dumps(msgspec.to_builtins(figures)) + "\n")
-    else:
-        _show(figures)
+    report(figures, [_table(figures)], only_json=arguments.json)
 
 
-def _show(figures: Figures) -> None:
-    load, console = figures.load, Console()
+def _table(figures: Figures) -> Table:
+    load = figures.load
     title = f"{load.watchers} watchers of {load.matches} matches of {load.game}: no gap, and the same for all"
-    table = Table("", "", title=title, show_header=False)
-    table.columns[1].justify = "right"
+    made = table(title, "", "")
     rows = {
         "commits, each to all who watch the match": f"{figures.commits:,} at {figures.rate:,.0f} a second",
         "messages to watchers": f"{figures.messages:,}",
@@ -434,14 +399,15 @@ def _show(figures: Figures) -> None:
         "from submission to answer": _spread(figures.submission),
         "from a kill to the next process": f"{figures.started_seconds:.1f} s",
         "until all watch again": f"{figures.resumed_seconds:.1f} s",
+        "cores used by others": f"{figures.foreign_cores:.2f}",
     }
-    for name, figure in rows.items():
-        table.add_row(name, figure)
-    console.print(table)
+    for row in rows.items():
+        made.add_row(*row)
+    return made
 
 
-def _spread(spread: Times) -> str:
-    return f"median {spread.median} ms, p99 {spread.p99} ms, at most {spread.longest} ms"
+def _spread(times: Spread) -> str:
+    return f"p50 {times.p50:,.1f} ms, p99 {times.p99:,.1f} ms, at most {times.longest:,.1f} ms"
 
 
 if __name__ == "__main__":
