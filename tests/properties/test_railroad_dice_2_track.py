@@ -15,7 +15,7 @@ from promontory.games.railroad_dice_2.drawing import drawing_of
 from promontory.games.railroad_dice_2.edges import EDGE_NAMES
 from promontory.games.railroad_dice_2.network import Network, network_of, new_links, traversed
 from promontory.games.railroad_dice_2.placement import LegalPlacement, check_placement, legal_placements
-from promontory.games.railroad_dice_2.routes import tile_counts
+from promontory.games.railroad_dice_2.routes import shortest_routes
 from promontory.games.railroad_dice_2.vocabulary import Square
 from tests.support.railroad_building import Built, built
 from tests.support.railroad_maps import FACES, At, lab_map
@@ -167,7 +167,7 @@ def test_tile_counts_are_those_of_the_sheet(seed: int, reversing: bool) -> None:
     step = built(seed, reversing=reversing)[-1]
     lab = Lab(step.board)
     for network in step.networks:
-        counts = {at(square): count for square, count in tile_counts(step.board, network).items()}
+        counts = {at(route.station): route.tiles for route in shortest_routes(step.board, network)}
         assert counts == {at(s): lab.tile_count(at(network.home), at(s)) for s in network.linked}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from promontory.games.kernel import Rejected
-from promontory.games.railroad_dice_2.placement import LegalPlacement
+from promontory.games.railroad_dice_2.board import track_faces
+from promontory.games.railroad_dice_2.placement import LegalPlacement, legal_placements
 from promontory.games.railroad_dice_2.vocabulary import Square
-from tests.support.railroad_maps import A, B, drawn, lab_map, linked, place, placements, refusal
+from tests.support.railroad_maps import COMPONENTS, A, B, drawn, lab_map, linked, networks, place, placements, refusal
 
 BARE = """
     ........
@@ -528,6 +531,22 @@ def test_legal_placements_of_complex_dice_are_on_simple_ones() -> None:
     ]
     assert placements(board, A, "crossing") == ()
     assert placements(board, B, "switch_left") == ()
+
+
+def test_a_complex_die_that_brings_no_new_track_may_come_on_any_like_it() -> None:
+    """[R-22] Trains of the player need not come up to it, if the component file has a complex face of a single pair."""
+    single = [replace(shape, pairs=(("N", "S"),)) if shape.face == "crossing" else shape for shape in COMPONENTS.shapes]
+    faces, board = track_faces(replace(COMPONENTS, shapes=tuple(single))), lab_map(SHORT)
+    legal = legal_placements(board, networks(board)[B], faces, face="crossing", money=0)
+    assert [(one.square, one.rotation) for one in legal] == [(Square(2, 1), 1), (Square(3, 1), 1)]
+
+
+def test_what_is_found_out_about_a_map_is_no_part_of_it() -> None:
+    """[Railroad Dice 2 6.5] Legal placements are remembered beside it, whatever the money they are asked for with."""
+    board = lab_map(SHORT, terrain={(4, 1): "^"})
+    counts = [len(placements(board, A, "straight", money=money)) for money in (10, 0, 10)]
+    assert counts == [2, 1, 2]
+    assert (board, msgspec.json.encode(board)) == (replace(board), msgspec.json.encode(replace(board)))
 
 
 def test_a_placement_that_closes_a_loop_links_through_it() -> None:

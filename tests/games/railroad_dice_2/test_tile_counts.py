@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from promontory.games.railroad_dice_2.board import Board
-from promontory.games.railroad_dice_2.routes import tile_counts
+from promontory.games.railroad_dice_2.routes import shortest_routes
 from tests.support.railroad_maps import A, At, lab_map, networks
 
 
 def counts(board: Board) -> dict[At, int]:
     """Return the tiles to each station that A is linked to."""
-    return {(square.x, square.y): count for square, count in tile_counts(board, networks(board)[A]).items()}
+    return {(route.station.x, route.station.y): route.tiles for route in shortest_routes(board, networks(board)[A])}
 
 
 def test_tiles_are_counted_not_squares() -> None:

@@ -119,8 +119,7 @@ class TrackFaces(msgspec.Struct, frozen=True):
     """The track faces of a component file. `dice` holds each face as a die in each of the four rotations.
 
     `distinct_dice` holds them in each rotation that has tracks of its own, ascending, `distinct_tracks` those tracks.
-    `simple` and `complex` name the faces of each kind, in the order of the file. `has_single_pairs` tells whether a
-    complex die has one pair only, so that it may bring no new track.
+    `simple` and `complex` name the faces of each kind, in the order of the file.
     """
 
     dice: dict[str, tuple[Die, ...]]
@@ -128,7 +127,6 @@ class TrackFaces(msgspec.Struct, frozen=True):
     distinct_tracks: dict[str, tuple[Tracks, ...]]
     simple: tuple[str, ...]
     complex: tuple[str, ...]
-    has_single_pairs: bool
 
     def of(self, kind: DieKind) -> tuple[str, ...]:
         """Return the track faces of dice of `kind`."""
@@ -156,7 +154,6 @@ def track_faces(components: Components) -> TrackFaces:
         distinct_tracks={face: tuple(die.tracks for die in turns) for face, turns in distinct.items()},
         simple=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.SIMPLE),
         complex=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.COMPLEX),
-        has_single_pairs=any(shape.kind is DieKind.COMPLEX and len(shape.pairs) == 1 for shape in components.shapes),
     )
 
 

@@ -102,13 +102,12 @@ def network_of(board: Board, home: Square) -> Network:
 def extended(network: Network, board: Board, square: Square) -> Network:
     """Return the network after a die was put on `square`; `board` has that die already."""
     cell = board.plan.cell(square)
-    return _searched(network, board, [(cell, edge) for edge in edges_of(network.arrivals[cell])])
+    arrivals = network.arrivals[cell]
+    return _searched(network, board, [(cell, edge) for edge in edges_of(arrivals)]) if arrivals else network
 
 
 def _searched(network: Network, board: Board, todo: list[tuple[Cell, Edge]]) -> Network:
     """Return the network after trains have run on from `todo`: arrivals that it holds already."""
-    if not todo:
-        return network
     arrivals, contents, steps = bytearray(network.arrivals), board.contents, board.plan.steps
     exits, stations = EXITS[board.plan.reversing], set[Square]()
     while todo:

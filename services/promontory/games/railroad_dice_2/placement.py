@@ -188,15 +188,24 @@ def legal_placements(
 ) -> tuple[LegalPlacement, ...]:
     """Return everything that `check_placement` accepts for `face`, by `y`, `x` and rotation."""
     dice, tracks = faces.distinct(face), faces.distinct_tracks[face]
+    found = board.once(("placements", network.home, face, tracks), lambda: _placements(board, network, dice, tracks))
+    if dice[0].kind is DieKind.COMPLEX:
+        return found
+    return tuple([placement for placement in found if placement.cost <= money])
+
+
+def _placements(
+    board: Board, network: Network, dice: tuple[Die, ...], tracks: tuple[Tracks, ...]
+) -> tuple[LegalPlacement, ...]:
+    """Return what is legal for the face that `dice` show, whose tracks are `tracks`, if money does not matter."""
+    face, squares = dice[0].face, board.plan.squares
     legal: list[LegalPlacement] = []
-    for cell, cost, surroundings in _sites(board, network, faces, dice[0].kind):
-        if cost > money:
-            continue
+    for cell, cost, surroundings in _sites(board, network, dice[0]):
         for number, is_connected, onward in _fitting(tracks, surroundings):
             die = dice[number]
             if is_connected or _is_connected(board, network, die, cell):
                 links = _links(board, network, die, cell, onward) if onward else ()
-                legal.append(LegalPlacement(board.plan.squares[cell], face, die.rotation, cost, links))
+                legal.append(LegalPlacement(squares[cell], face, die.rotation, cost, links))
     return tuple(legal)
 
 
@@ -217,13 +226,16 @@ class _Site(NamedTuple):
     surroundings: _Surroundings
 
 
-def _sites(board: Board, network: Network, faces: TrackFaces, kind: DieKind) -> list[_Site]:
-    """Return where dice of `kind` may come: empty squares on the frontier, or simple dice."""
-    if kind is DieKind.SIMPLE:
+def _sites(board: Board, network: Network, die: Die) -> list[_Site]:
+    """Return where dice like `die` may come: empty squares on the frontier, or simple dice.
+
+    Those that no train comes up to are left out, unless the die has a single pair and so may bring no new track.
+    """
+    if die.kind is DieKind.SIMPLE:
         return board.once(
             ("frontier", network.home), lambda: [_site(board, network, cell) for cell in frontier(network, board)]
         )
-    if faces.has_single_pairs:
+    if die.tracks.bit_count() == 1:
         return [_site(board, network, cell) for cell in _simple_dice_cells(board)]
     return board.once(
         ("simple dice", network.home),
@@ -255,7 +267,7 @@ class _Fit(NamedTuple):
     onward: Edges
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _fitting(dice: tuple[Tracks, ...], site: _Surroundings) -> tuple[_Fit, ...]:
     """Return those of `dice`, all of the kind that may come on the square, that may be legal there."""
     beyond = _BEYOND[site.sides]

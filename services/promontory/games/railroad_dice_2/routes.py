@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from promontory.games.railroad_dice_2.board import OFF_MAP, STATION, Board
@@ -15,20 +16,18 @@ Tiles = int
 
 
 class Route(NamedTuple):
-    """A shortest way from a home to `station`, across `tiles` different tiles; `tile_number` is its own one's."""
+    """The way from a home to `station` that crosses the fewest different tiles: `tiles`, 1 or more [R-42] [R-43].
+
+    `tile_number` is that of the tile that the station is on.
+    """
 
     station: Square
     tile_number: int
     tiles: int
 
 
-def tile_counts(board: Board, network: Network) -> dict[Square, int]:
-    """Return for every linked station the fewest different tiles of a route to the home, 1 or more [R-42] [R-43]."""
-    return {route.station: route.tiles for route in shortest_routes(board, network)}
-
-
 def shortest_routes(board: Board, network: Network) -> tuple[Route, ...]:
-    """Return a shortest route for every linked station, by `y`, then `x`; searched once a board and home."""
+    """Return the route to the home for every linked station, by `y`, then `x`; searched once a map and home."""
     return board.once(("routes", network.home), lambda: _searched(board, network)) if network.linked else ()
 
 
@@ -52,36 +51,35 @@ class _RouteSearch:
     """
 
     def __init__(self, board: Board, network: Network) -> None:
-        self.board = board
+        self.plan, self.contents = board.plan, board.contents
         self.home = board.plan.cell(network.home)
         self.counts: dict[Cell, int] = {}
         self.waiting: list[list[tuple[Cell, Edge, Tiles]]] = [[] for _ in range(len(board.plan.tile_ids) + 1)]
         self.tiles: dict[tuple[Cell, Edge], list[Tiles]] = {}
-        for edge in EDGES:
-            if board.contents[self.home + board.plan.steps[edge]] not in (STATION, OFF_MAP):
-                self._leave(self.home, edge, 1 << board.plan.tile_numbers[self.home])
+        ways = [edge for edge in EDGES if board.contents[self.home + board.plan.steps[edge]] not in (STATION, OFF_MAP)]
+        self._leave(self.home, ways, 1 << board.plan.tile_numbers[self.home])
 
     def run(self, count: int) -> None:
         """Follow all routes on `count` tiles to their ends or to a further tile."""
-        exits, contents = EXITS[self.board.plan.reversing], self.board.contents
+        exits, contents = EXITS[self.plan.reversing], self.contents
         todo = self.waiting[count]
         while todo:
             cell, edge, tiles = todo.pop()
-            for out in exits[contents[cell]][edge]:
-                self._leave(cell, out, tiles)
+            self._leave(cell, exits[contents[cell]][edge], tiles)
 
-    def _leave(self, cell: Cell, edge: Edge, tiles: Tiles) -> None:
-        plan = self.board.plan
-        onward, entry = cell + plan.steps[edge], opposite(edge)
-        tiles |= 1 << plan.tile_numbers[onward]
-        if self.board.contents[onward] == STATION:
-            if onward != self.home:
-                self._arrive(onward, tiles.bit_count())
-            return
-        smallest = self.tiles.setdefault((onward, entry), [])
-        if all(other & ~tiles for other in smallest):
-            smallest.append(tiles)
-            self.waiting[tiles.bit_count()].append((onward, entry, tiles))
+    def _leave(self, cell: Cell, ways: Iterable[Edge], tiles: Tiles) -> None:
+        """Go on from `cell`, to which a route on `tiles` came, through the edges `ways`."""
+        for edge in ways:
+            onward, entry = cell + self.plan.steps[edge], opposite(edge)
+            crossed = tiles | 1 << self.plan.tile_numbers[onward]
+            if self.contents[onward] == STATION:
+                self._arrive(onward, crossed.bit_count())
+                continue
+            smallest = self.tiles.setdefault((onward, entry), [])
+            if all(other & ~crossed for other in smallest):
+                smallest.append(crossed)
+                self.waiting[crossed.bit_count()].append((onward, entry, crossed))
 
     def _arrive(self, station: Cell, count: int) -> None:
-        self.counts[station] = min(count, self.counts.get(station, count))
+        if station != self.home:
+            self.counts[station] = min(count, self.counts.get(station, count))
