@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.pacific.cards import RULES_VERSION, Deck
@@ -93,9 +94,7 @@ class Pacific:
         course.settle()
         return tuple(course.events)
 
-    def evolve(self, state: State, event: Event) -> State:
-        """Return `state` after `event`."""
-        return evolve(state, event)
+    evolve = staticmethod(evolve)
 
     def to_act(self, state: State) -> tuple[Seat, ...]:
         """Return the seats whose answers are missing; those that have answered may still change their minds [P-4]."""
@@ -179,7 +178,7 @@ class Pacific:
     def _check(self, state: State, command: Command) -> None:
         if state.phase is Phase.OVER:
             raise Rejected("MATCH_OVER", rule="Pacific 2.2")
-        if command.seat not in range(len(state.players)):
+        if not 0 <= command.seat < len(state.players):
             raise Malformed("SEAT_OUT_OF_RANGE", rule="Pacific 1.4", seat=command.seat)
         if command.seat in state.resigned:
             raise Rejected("SEAT_RESIGNED", rule="P-52")
@@ -192,26 +191,28 @@ class Pacific:
             raise Rejected("WRONG_PHASE", rule="Pacific 2.1", phase=state.phase.value)
         if not is_asked(state, command.seat):
             raise Rejected("NOT_YOUR_DECISION", rule="Pacific 2.1")
-        _check_content(state, command)
+        _CHECKS[type(command)](state, command)
 
 
-def _check_content(state: State, command: Command) -> None:
-    match command:
-        case SetupPlace(_, hotel, factory) if hotel is factory:
-            raise Rejected("SAME_AREA", rule="P-13", area=hotel.value)
-        case PutOut(seat, card_id) if card_id not in state.players[seat].holdings.hand:
-            raise Rejected("NOT_IN_HAND", rule="Pacific 2.2", cardId=card_id)
-        case Choose(seat, slots):
-            _check_slots(state, seat, slots)
-        case AnswerDecision(seat, decision_id):
-            execution = state.players[seat].execution
-            decision = None if execution is None else execution.decision
-            if decision is None or decision.decision_id != decision_id:
-                raise Rejected("NOT_YOUR_DECISION", rule="Pacific 3.7")
+def _check_areas(_: State, command: SetupPlace) -> None:
+    if command.hotel is command.factory:
+        raise Rejected("SAME_AREA", rule="P-13", area=command.hotel.value)
 
 
-def _check_slots(state: State, seat: Seat, slots: tuple[int, ...]) -> None:
-    choice = slot_choice(state, seat)
+def _check_card(state: State, command: PutOut) -> None:
+    if command.card_id not in state.players[command.seat].holdings.hand:
+        raise Rejected("NOT_IN_HAND", rule="Pacific 2.2", cardId=command.card_id)
+
+
+def _check_decision(state: State, command: AnswerDecision) -> None:
+    execution = state.players[command.seat].execution
+    decision = None if execution is None else execution.decision
+    if decision is None or decision.decision_id != command.decision_id:
+        raise Rejected("NOT_YOUR_DECISION", rule="Pacific 3.7")
+
+
+def _check_slots(state: State, command: Choose) -> None:
+    slots, choice = command.slots, slot_choice(state, command.seat)
     for place, slot in enumerate(slots):
         if slot not in choice.slots or slot in slots[:place]:
             raise Rejected("BAD_SLOT", rule="Pacific 2.2", slot=slot)
@@ -219,3 +220,11 @@ def _check_slots(state: State, seat: Seat, slots: tuple[int, ...]) -> None:
         raise Rejected("WRONG_NUMBER", rule="Pacific 2.2", required=choice.count)
     if choice.required is not None and choice.required not in slots:
         raise Rejected("OWN_CARD_REQUIRED", rule="P-9", slot=choice.required)
+
+
+_CHECKS: dict[type[Command], Callable[[State, Any], None]] = {
+    SetupPlace: _check_areas,
+    PutOut: _check_card,
+    Choose: _check_slots,
+    AnswerDecision: _check_decision,
+}

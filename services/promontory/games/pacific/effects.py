@@ -172,7 +172,12 @@ def _place(instruction: Place, text: Text) -> None:
 
 
 def _batch(instruction: Place, scene: Scene) -> Tokens:
-    return Tokens(**{kind: scene.number(number) for kind, number in instruction.tokens.items()})
+    return Tokens(
+        **{
+            kind: number if isinstance(number, int) else scene.number(number)
+            for kind, number in instruction.tokens.items()
+        }
+    )
 
 
 def _advance(instruction: Advance, text: Text) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from promontory.games.kernel import Seat
@@ -16,7 +18,7 @@ from promontory.games.pacific.holdings import Holdings
 from promontory.games.pacific.running import Script, run_area
 from promontory.games.pacific.state import Execution, Player
 from promontory.games.pacific.tokens import Paths
-from promontory.games.pacific.vocabulary import AREAS, Area
+from promontory.games.pacific.vocabulary import AREAS, Area, Colour
 
 
 class Progress(NamedTuple):
@@ -55,17 +57,16 @@ def begin(deck: Deck, seat: Seat, player: Player, execution: Execution) -> tuple
 
 def areas_of(cards: Iterable[Card], paths: Paths) -> tuple[Area, ...]:
     """Return the areas that cards run, in ring order, with the colours that Paths add [Pacific 3.8]."""
-    areas: set[Area] = set()
-    for card in cards:
-        run = {colour.area for colour in card.colours if colour.area is not None}
-        areas |= _joined(run, paths) if paths else run
+    areas = {area for card in cards for area in _joined(card.colours, paths)}
     return tuple([area for area in AREAS if area in areas])
 
 
-def _joined(areas: set[Area], paths: Paths) -> set[Area]:
+@lru_cache(maxsize=1024)
+def _joined(colours: tuple[Colour, ...], paths: Paths) -> frozenset[Area]:
+    areas = {colour.area for colour in colours if colour.area is not None}
     while more := {end for path in paths for end in path.ends if not areas.isdisjoint(path.ends)} - areas:
         areas |= more
-    return areas
+    return frozenset(areas)
 
 
 def _next_question(script: Script, answer: Answer) -> Question | None:
@@ -91,10 +92,6 @@ def _execute(deck: Deck, execution: Execution, executor: Executor) -> Script:
 
 def _text(execution: Execution, executor: Executor) -> Text:
     card_id = executor.card_id
-    reserved = [
-        drawn
-        for reservation in execution.reservations
-        if reservation.card_id == card_id
-        for drawn in reservation.drawn_card_ids
-    ]
-    return Text(executor, sole_pick=execution.sole_picks[execution.card_ids.index(card_id)], reserved=reserved)
+    reserved = (one.drawn_card_ids for one in execution.reservations if one.card_id == card_id)
+    sole_pick = execution.sole_picks[execution.card_ids.index(card_id)]
+    return Text(executor, sole_pick=sole_pick, reserved=chain.from_iterable(reserved))

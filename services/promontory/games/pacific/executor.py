@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -86,8 +86,10 @@ class Executor:
         self._change(TokensPlaced(self.seat, area, batch, source))
         if area is self.running:
             self._arrived(batch)
-        self._paid_for_placing(batch.total)
-        self.place(area, bonus, PlacingSource.HQ)
+        if self.active:
+            self._paid_for_placing(batch.total)
+        if bonus != NO_TOKENS:
+            self.place(area, bonus, PlacingSource.HQ)
         if not self.active or source is PlacingSource.UPGRADE:
             return
         for effect in self._working(EffectKind.PLACE_PER_PLACEMENT):
@@ -131,28 +133,26 @@ class Executor:
         self.holdings = changed(self.holdings, event)
         self.events.append(event)
 
-    def _working(self, kind: EffectKind) -> list[Effect]:
-        return [effect for effect in self.active if effect.kind is kind]
+    def _working(self, kind: EffectKind) -> Sequence[Effect]:
+        return [effect for effect in self.active if effect.kind is kind] if self.active else ()
 
     def _arrived(self, tokens: Tokens) -> None:
         """Let new tokens of the area that is run act in this run, all but HQs [P-27]."""
         self.pending += acting(tokens)
 
     def _paid_for_placing(self, n: int) -> None:
-        if self.active:
-            for effect in self._working(EffectKind.GAIN_PER_PLACEMENT):
-                self.gain(effect.amount * n, GainCause.PLACEMENT)
+        for effect in self._working(EffectKind.GAIN_PER_PLACEMENT):
+            self.gain(effect.amount * n, GainCause.PLACEMENT)
 
     def _departed(self, n: int) -> None:
-        if self.active:
-            for effect in self._working(EffectKind.GAIN_PER_DEPARTURE):
-                self.gain(effect.amount * n, GainCause.DEPARTURE)
+        for effect in self._working(EffectKind.GAIN_PER_DEPARTURE):
+            self.gain(effect.amount * n, GainCause.DEPARTURE)
 
     def _hq_bonus(self, area: Area, batch: Tokens) -> Tokens:
         """Return what the HQs of `area` add to a batch: each of them one token of each kind new to it [P-21]."""
-        hqs = [hq for hq in self.holdings.hqs if hq.area is area]
-        if not hqs:
+        if not self.holdings.hqs:
             return NO_TOKENS
+        hqs = [hq for hq in self.holdings.hqs if hq.area is area]
         return Tokens(**{kind: sum(kind not in hq.used for hq in hqs) for kind, _ in batch.present()})
 
     def _leaving(self, pick: TokenPick) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from promontory.games.pacific.instructions import Bounds, Condition, Formula, InAreas, Num, Where, Which
+from promontory.games.pacific.instructions import ANYWHERE, Bounds, Condition, Formula, InAreas, Num, Where, Which
 from promontory.games.pacific.tokens import Mat, Tokens
 from promontory.games.pacific.vocabulary import AREAS, Area
 
@@ -42,6 +42,8 @@ class Scene(msgspec.Struct, frozen=True):
 
     def passing(self, where: Where) -> tuple[Area, ...]:
         """Return the areas that pass a filter, in ring order."""
+        if where == ANYWHERE:
+            return AREAS
         excluded = [self.area(word) for word in where.not_]
         return tuple([area for area in AREAS if area not in excluded and _passes(self.mat[area.place], where)])
 

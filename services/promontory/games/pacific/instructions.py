@@ -39,7 +39,10 @@ class Which(StrEnum):
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds, in kind order."""
-        return KINDS if self is Which.ANY else (Kind(self.value),)
+        return _MEANT[self]
+
+
+_MEANT = {Which(kind.value): (kind,) for kind in KINDS} | {Which.ANY: KINDS}
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +72,10 @@ class Where(_Part, frozen=True, rename={"not_": "not"}):
     tokens: Bounds | None = None
     kinds: KindBounds | None = None
     only: Kind | None = None
+
+
+ANYWHERE = Where()
+"""The filter that all areas pass."""
 
 
 class InAreas(_Part, frozen=True):
@@ -138,7 +145,7 @@ class ChooseArea(_Instruction, frozen=True, tag="choose_area"):
     """The player picks one area that passes."""
 
     bind: Name
-    where: Where = Where()
+    where: Where = ANYWHERE
 
 
 class Place(_Instruction, frozen=True, tag="place"):

@@ -37,7 +37,7 @@ class LegalCommands(msgspec.Struct, frozen=True):
 
 def legal_commands(state: State, seat: Seat) -> LegalCommands:
     """Return what `seat` may do in `state`; nothing at all once it has resigned or the game is over."""
-    if seat not in range(len(state.players)):
+    if not 0 <= seat < len(state.players):
         raise ValueError(f"there is no seat {seat} in a game for {len(state.players)}")
     if state.phase is Phase.OVER or seat in state.resigned:
         return LegalCommands()

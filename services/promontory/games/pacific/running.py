@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from msgspec.structs import replace
+
 from promontory.games.kernel import Malformed, Rejected
 from promontory.games.pacific.answers import MOST_REMOVALS, answer_as
 from promontory.games.pacific.choices import check_choice, options_in, token_choice
@@ -56,15 +58,19 @@ def run_area(executor: Executor, area: Area, *, fish_stay: bool = False) -> Scri
     if area in executor.skip or area in executor.ran:
         return
     executor.ran.append(area)
-    executor.record(AreaRunStarted(executor.seat, area))
-    executor.running = area
-    executor.pending = acting(executor.tokens(area))
+    executor.events.append(AreaRunStarted(executor.seat, area))
+    executor.pending = acting(executor.holdings.mat[area.place])
     if executor.pending != NO_TOKENS:
+        executor.running = area
         run = _Run(executor, area, fish_stay=fish_stay or executor.frozen)
-        yield from run.ports()
-        yield from run.others()
-    executor.running = None
-    executor.record(AreaRunEnded(executor.seat, area))
+        if executor.pending.port:
+            yield from run.ports()
+        if run.is_asked():
+            yield from run.as_wished()
+        else:
+            run.in_default_order()
+        executor.running = None
+    executor.events.append(AreaRunEnded(executor.seat, area))
 
 
 class _Run:
@@ -76,8 +82,6 @@ class _Run:
     def ports(self) -> Script:
         """Let the Ports fetch, before everything else [P-25]."""
         fetching = self._executor.pending.port
-        if not fetching:
-            return
         self._act_no_more(PORT, fetching)
         elsewhere = [area for area in AREAS if area is not self._area]
         options = options_in(self._executor.holdings.mat, elsewhere, BASIC_KINDS)
@@ -94,30 +98,43 @@ class _Run:
         picks = [TokenPick(kind, area, named.count((kind, area))) for kind, area in dict.fromkeys(named)]
         check_choice(choice, picks, BASIC_KINDS, areas=[area for area in AREAS if area is not self._area])
 
-    def others(self) -> Script:
-        """Let everything else act, as the player wishes where there is something to decide."""
-        if not self._is_asked():
-            self._in_default_order(())
-            return
+    def is_asked(self) -> bool:
+        """Tell whether there is something to decide about what acts after the Ports."""
+        removes = self._executor.pending.factory > 0 and self._executor.tokens(self._area).total > 1
+        return removes or (self._executor.explicit_runs and any(self._waiting(kind) for kind in ACTING))
+
+    def as_wished(self) -> Script:
+        """Let everything but the Ports act as the player wishes."""
         answer: Answer = yield self._question()
         if isinstance(answer, SteppedRun):
             for step in answer.steps:
                 self._step(step)
-            self._in_default_order(())
+            self.in_default_order()
         else:
-            self._in_default_order(answer_as(FactoryRun, answer).removals)
+            self.in_default_order(answer_as(FactoryRun, answer).removals)
 
-    def _is_asked(self) -> bool:
-        removes = self._executor.pending.factory > 0 and self._executor.tokens(self._area).total > 1
-        return removes or (self._executor.explicit_runs and any(self._waiting(kind) for kind in ACTING))
+    def in_default_order(self, removals: Sequence[Tokens] = ()) -> None:
+        """Let everything but the Ports act in the default order, the factories with these removals [Pacific 4.3]."""
+        executor = self._executor
+        self._hatch()
+        while hotels := executor.pending.hotel:
+            self._act(HOTEL, hotels)
+        while boats := executor.pending.boat:
+            self._act(BOAT, boats)
+        self._factories_act(removals)
+        while (fish := executor.pending.fish) and not self._fish_stay:
+            self._act(FISH, fish)
+        while balloons := executor.pending.balloon:
+            self._act(BALLOON, balloons)
 
     def _question(self) -> RunArea:
-        tried = self._executor.trial()
-        trial = _Run(tried, self._area, fish_stay=self._fish_stay)
-        trial._all_act(HATCHERY)
+        executor = self._executor
+        pending = replace(executor.pending, port=0, fish=0 if self._fish_stay else executor.pending.fish)
+        tried = executor.trial() if pending.hatchery else executor
+        _Run(tried, self._area, fish_stay=self._fish_stay)._hatch()
         return RunArea(
             area=self._area,
-            pending=Tokens(**{kind: self._waiting(kind) for kind in ACTING}),
+            pending=pending,
             removable=tried.tokens(self._area),
             factories=tried.pending.factory,
             fish_stay=self._fish_stay,
@@ -127,20 +144,13 @@ class _Run:
         """Return how many tokens of a kind have to act."""
         return 0 if kind is FISH and self._fish_stay else self._executor.pending.of(kind)
 
-    def _in_default_order(self, removals: Sequence[Tokens]) -> None:
-        for kind in (HATCHERY, HOTEL, BOAT):
-            self._all_act(kind)
-        self._factories_act(removals)
-        for kind in (FISH, BALLOON):
-            self._all_act(kind)
-
-    def _all_act(self, kind: Kind) -> None:
-        while waiting := self._waiting(kind):
-            self._act(kind, waiting)
+    def _hatch(self) -> None:
+        while hatcheries := self._executor.pending.hatchery:
+            self._act(HATCHERY, hatcheries)
 
     def _factories_act(self, removals: Sequence[Tokens]) -> None:
         acted = 0
-        while self._waiting(FACTORY):
+        while self._executor.pending.factory:
             self._factory_acts(removals[acted] if acted < len(removals) else NO_TOKENS)
             acted += 1
         if acted < len(removals):
