@@ -12,7 +12,6 @@ Everything shares the machine, so that no time is better than it can do all at o
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
@@ -26,8 +25,7 @@ import grpc
 import msgspec
 import structlog
 import uvloop
-from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 from rich.table import Table
 
 from promontory.api.match.v1.match_pb2 import SEAT_KIND_HOUSE_BOT, MatchSetup, SeatSetup
@@ -41,7 +39,8 @@ from promontory.rules.records import decode_meta
 from promontory.runtime import clock
 from promontory.runtime.identity import SERVICE_SCOPES
 from promontory.runtime.settings import RelaySettings
-from tests.bench.measuring import Measured, Meter, Spread, report, rounded, spread, table
+from tests.bench.measuring import Measured, Meter, Spread, spread
+from tests.bench.reporting import parser_of, progress, report, rounded, table
 
 WARM_SECONDS = 1.0
 LATE_SECONDS = 60
@@ -242,22 +241,18 @@ def _each(measured: Measured, count: int) -> dict[str, float]:
     return {name: round(spent, 2) for name, spent in {**each, "others": others}.items() if name not in idle}
 
 
-async def measure(platform: Platform, load: Load, progress: Progress) -> Figures:
+async def measure(platform: Platform, load: Load, shown: Progress) -> Figures:
     """Return the figures of one run."""
-    step = progress.add_task("Tallying", total=3)
+    step = shown.add_task("Tallying", total=3)
     async with open_log(platform.redis_url, clock=clock.now_ms, require_aof=True) as log:
         house = House(platform, log, load.game)
         tallies = await tally(house, load)
-        _next(progress, step, "One match of bots")
+        shown.update(step, advance=1, description="One match of bots")
         found = [await play(house, load, matches=1)]
-        _next(progress, step, f"{load.matches} matches of bots")
+        shown.update(step, advance=1, description=f"{load.matches} matches of bots")
         found.append(await play(house, load, matches=load.matches))
         await house.close()
     return Figures(load, found, tallies, ratios(found))
-
-
-def _next(progress: Progress, step: TaskID, text: str) -> None:
-    progress.update(step, advance=1, description=text)
 
 
 def ratios(found: Sequence[Turns]) -> dict[str, float]:
@@ -278,8 +273,7 @@ def ratios(found: Sequence[Turns]) -> dict[str, float]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench-bots", description=__doc__, formatter_class=raw)
+    parser = parser_of("bots", __doc__)
     names = [game.name for game in GAMES]
     parser.add_argument("--game", choices=names, default="transcontinental", help="the game (default: %(default)s)")
     parser.add_argument("--policy", default="greedy", help="the policy in every seat (default: %(default)s)")
@@ -287,17 +281,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=10, help="how long, for one and many (default: %(default)s)")
     parser.add_argument("--tallies", type=int, default=200, help="matches that are tallied (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
     arguments = vars(parser.parse_args(argv))
     quiet = arguments.pop("json")
     load = Load(**arguments)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with (
-        Progress(console=Console(stderr=True), disable=quiet, transient=True) as progress,
+        progress(quiet=quiet) as shown,
         tempfile.TemporaryDirectory() as directory,
         Platform(Path(directory), workers=load.workers) as platform,
     ):
-        figures = uvloop.run(measure(platform, load, progress))
+        figures = uvloop.run(measure(platform, load, shown))
     report(figures, _tables(figures), only_json=quiet)
 
 

@@ -17,7 +17,6 @@ slower than those that were measured on, or for what stands by.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ from typing import Any
 import msgspec
 
 from tests.bench.costs import DAY_SECONDS, SEATS, Assumed, MissingPiece, Pieces, Site, site_of
-from tests.bench.measuring import rounded
+from tests.bench.reporting import parser_of, rounded, words
 from tests.bench.tables import LINES
 
 KIB, GIB = 2**10, 2**30
@@ -96,7 +95,7 @@ def _assumed(site: Site) -> Iterator[Line]:
     yield Line("busiest hour", "times the average", assumed.peak, "times")
     yield Line("commands by house bots", "share of all", 100 * assumed.house, "%")
     yield Line("pace", "every command of a match takes", assumed.seconds_per_move, "s")
-    lengths = " + ".join(f"{rounded(each.commands)} {_words(each.name)}" for each in site.games)
+    lengths = " + ".join(f"{rounded(each.commands)} {words(each.name)}" for each in site.games)
     yield Line("commands a game", f"({lengths}) / {len(site.games)}, random play", site.length, "commands")
     for what, costs in site.costs.items():
         parts = " + ".join(f"{process} {rounded(each)}" for process, each in costs.items() if each)
@@ -121,7 +120,7 @@ def _games_a_day(site: Site) -> Iterator[Line]:
     for game in site.games:
         cost = site.costs["move"]["rules"] + game.extra_us
         arithmetic = f"{rounded(busy)} s × 1,000,000 / ({rounded(game.commands)} commands × {rounded(cost)} µs)"
-        yield Line(_words(game.name), arithmetic, busy * 1e6 / (game.commands * cost), "games a day")
+        yield Line(words(game.name), arithmetic, busy * 1e6 / (game.commands * cost), "games a day")
 
 
 def _cores(site: Site) -> Iterator[Line]:
@@ -161,7 +160,7 @@ def _sites(site: Site) -> tuple[int, str]:
         room = site.assumed.use / 2 - feed.fixed
         if room <= 0:
             raise TooLittle(f"being told takes {feed.fixed:.3f} cores of {process}, more than half of the use")
-        taken = f"{process}: {rounded(rate)} commands/s of {_words(whose)} × {rounded(feed.us)} µs / 1,000,000"
+        taken = f"{process}: {rounded(rate)} commands/s of {words(whose)} × {rounded(feed.us)} µs / 1,000,000"
         found.append(
             (feed.us * rate / 1e6 / room, f"{taken} / ({site.assumed.use} / 2 − {feed.fixed:.3f}), rounded up")
         )
@@ -189,7 +188,7 @@ def _followers(site: Site, times: float) -> Iterator[tuple[str, Line, float]]:
     for game in site.games:
         commands = site.commands(game, times)
         work = rate / len(site.games) * site.per_game(game, "rules") / 1e6
-        yield f"rules of {_words(game.name)}", _processes(site, "rules", commands, work), commands
+        yield f"rules of {words(game.name)}", _processes(site, "rules", commands, work), commands
     commands = rate * site.length
     yield "relay", _processes(site, "relay", commands, rate * site.mean_per_game("relay") / 1e6), commands
 
@@ -235,7 +234,7 @@ def _log(footprint: Any, site: Site, *, primaries: int) -> Iterator[Line]:
         memory += (gib := rate * (seconds / 2 + assumed.kept_seconds) * match)
         kept = f"({rounded(seconds)} s / 2 open + {assumed.kept_seconds:,.0f} s closed)"
         size = f"{rounded(game.commands)} × {sizes[game.name]:,} bytes"
-        yield Line(f"log of {_words(game.name)}", f"{rounded(rate)} games/s × {kept} × {size}", gib, "GiB")
+        yield Line(f"log of {words(game.name)}", f"{rounded(rate)} games/s × {kept} × {size}", gib, "GiB")
     by_memory = ceil(memory / assumed.primary_gib)
     yield Line("log memory", "sum of the above", memory, "GiB")
     yield Line("primaries for it", f"{rounded(memory)} GiB / {assumed.primary_gib:g} GiB each", by_memory, "")
@@ -243,10 +242,6 @@ def _log(footprint: Any, site: Site, *, primaries: int) -> Iterator[Line]:
     commits, each = assumed.games_per_day * site.length, footprint["disk_bytes_per_commit"]
     arithmetic = f"{rounded(commits)} commits × {each:,} bytes, before the servers rewrite their files"
     yield Line("written to disk a day", arithmetic, commits * each / GIB, "GiB")
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def markdown(found: Reckoning) -> Iterator[str]:
@@ -263,8 +258,7 @@ def markdown(found: Reckoning) -> Iterator[str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print what a site needs."""
-    raw, usual = argparse.RawDescriptionHelpFormatter, Assumed()
-    parser = argparse.ArgumentParser(prog="bench-capacity", description=__doc__, formatter_class=raw)
+    usual, parser = Assumed(), parser_of("capacity", __doc__)
     add = parser.add_argument
     add("--bench", type=Path, default=Path("dist/bench.json"), help="what `make bench` kept (default: %(default)s)")
     add("--games-per-day", type=float, default=usual.games_per_day, help="default: %(default).0f")
@@ -278,7 +272,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--primary-gib", type=float, default=usual.primary_gib, help="memory of a primary (default: %(default)s)")
     add("--kind", choices=tuple(LINES), default=usual.kind, help="how people play (default: %(default)s)")
     add("--games", nargs="+", default=usual.games, metavar="GAME", help="what is played, each alike (default: all)")
-    add("--json", action="store_true", help="print a line of JSON instead")
     chosen = vars(parser.parse_args(argv))
     bench, only_json = chosen.pop("bench"), chosen.pop("json")
     try:

@@ -33,7 +33,8 @@ from rich.table import Table as Shown
 
 from tests.bench import node_peers
 from tests.bench.contenders import Contender, FloorProcess, Platform
-from tests.bench.measuring import Measured, Meter, Spread, report, rounded, spread, table, turns
+from tests.bench.measuring import Measured, Meter, Spread, spread, turns
+from tests.bench.reporting import parser_of, place, report, rounded, table, words
 from tests.bench.tables import LINES, FloorLoad
 
 PROFILED_SECONDS = 5
@@ -242,8 +243,8 @@ def shown(found: Report) -> Iterator[Shown]:
         parts = " ".join(f"{name} {cost:,.0f}" for name, cost in each.cpu_us_by_process.items())
         times = [rounded(value) for value in (latency.p50, latency.p95, latency.p99)]
         costs = [rounded(each.cpu_us_per_move), parts, rounded(each.client_us_per_move), f"{each.foreign_cores:.2f}"]
-        place = (f"{one.system} {one.kind}", one.fsync, str(one.matches), rounded(each.moves_per_second))
-        made.add_row(*place, *times, *costs)
+        variant = (f"{one.system} {one.kind}", one.fsync, str(one.matches), rounded(each.moves_per_second))
+        made.add_row(*variant, *times, *costs)
     yield made
     ratios = table(
         f"Our moves per CPU second to theirs, {found.ratios_at_matches} matches", "theirs", "unary", "stream"
@@ -252,7 +253,7 @@ def shown(found: Report) -> Iterator[Shown]:
         ratio: Ratio = getattr(found, f"ratio_to_{name}")
         if ratio != Ratio():
             cells = ("" if value is None else f"{value:.2f}" for value in (ratio.unary, ratio.stream))
-            ratios.add_row(name.replace("_", " "), *cells)
+            ratios.add_row(words(name), *cells)
     if ratios.row_count:
         yield ratios
 
@@ -281,20 +282,13 @@ def hottest(stats: pstats.Stats, moves: int) -> Shown:
     entries = stats.stats.items()  # type: ignore[attr-defined]
     for where, (_, calls, own, cumulative, _) in sorted(entries, key=lambda item: -item[1][2])[:HOTTEST]:
         cells = (f"{1e6 * own / moves:.1f}", f"{1e6 * cumulative / moves:.1f}", f"{calls / moves:.2f}")
-        made.add_row(_place(where), *cells)
+        made.add_row(place(where), *cells)
     return made
-
-
-def _place(where: tuple[str, int, str]) -> str:
-    file, line, name = where
-    for root in ("services/promontory/", "site-packages/", "lib/python3.11/"):
-        file = file.rpartition(root)[2]
-    return f"{file}:{line} {name}" if line else name
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    parser = argparse.ArgumentParser(prog="bench-commands", description="Measure what a command costs.")
+    parser = parser_of("commands", __doc__)
     add = parser.add_argument
     add("--matches", type=int, nargs="+", default=[1, 20, 50], help="matches at once (default: 1 20 50)")
     add("--seconds", type=float, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
@@ -309,7 +303,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         choices=tuple(LINES),
         help="show what is hottest in the rules process instead: by calls, or over streams (default: %(const)s)",
     )
-    add("--json", action="store_true", help="print nothing but the line of JSON")
     chosen = parser.parse_args(argv)
     if chosen.profile:
         stats, moves = uvloop.run(profile(chosen.profile))

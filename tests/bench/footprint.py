@@ -11,7 +11,6 @@ the pace that was asked for is counted by the rules services.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import tempfile
 import time
@@ -33,7 +32,8 @@ from promontory.eventlog.redis_server import connect
 from promontory.games.registry import GAMES
 from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import Scrape, scrape
-from tests.bench.measuring import Meter, Spread, memory_mib, report, rounded, spread, table
+from tests.bench.measuring import Meter, Spread, memory_mib, spread
+from tests.bench.reporting import parser_of, report, rounded, table
 
 HOUSE_PART = 4
 """One match in so many is against a house bot."""
@@ -317,12 +317,11 @@ def run(load: Load) -> Figures:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    parser = argparse.ArgumentParser(prog="bench-footprint", description="Measure what each process takes.")
+    parser = parser_of("footprint", __doc__)
     parser.add_argument("--rate", type=float, default=100, help="commands a second, in all (default: %(default)s)")
     parser.add_argument("--matches", type=int, default=45, help="matches at a time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=30, help="how long to measure the load (default: %(default)s)")
     parser.add_argument("--idle", type=float, default=10, help="how long to measure idleness (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     figures = run(Load(arguments.rate, arguments.matches, arguments.seconds, arguments.idle))
     report(figures, (_processes(figures), _logs(figures)), only_json=arguments.json)

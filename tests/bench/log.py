@@ -15,9 +15,9 @@ in memory. What is appended a second is of elapsed time, since waiting for the d
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -30,7 +30,6 @@ from typing import Any, Literal
 
 import msgspec
 import uvloop
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -47,7 +46,8 @@ from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.identity import Caller
 from promontory.runtime.server import settle
 from tests.bench.log_peer import KINDS, Peer, has_peer
-from tests.bench.measuring import Meter, report, rounded, spread, table, turns
+from tests.bench.measuring import Meter, spread, turns
+from tests.bench.reporting import parser_of, progress, report, rounded, table, words
 from tests.support.refereeing import MATCHMAKING, Bench, player
 
 FSYNCS: tuple[Literal["everysec", "always"], ...] = ("everysec", "always")
@@ -301,7 +301,7 @@ async def memory(server: Server, match_id: str) -> Memory:
     )
 
 
-async def measure(load: Load, progress: Progress) -> Figures:
+async def measure(load: Load, shown: Progress) -> Figures:
     """Return the figures of one run."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -311,7 +311,7 @@ async def measure(load: Load, progress: Progress) -> Figures:
             peers = [Peer(kind, directory) for kind in KINDS] if has_peer() else []
             places: list[Server | Peer] = [often, always, *peers]
             kinds = [(each, at_once) for each in places for at_once in (1, load.at_once)]
-            order = progress.track(list(turns(kinds, load.rounds)), description="Appending")
+            order = shown.track(list(turns(kinds, load.rounds)), description="Appending")
             best = _best([await _append(each, commits, load, at_once=at_once) for each, at_once in order])
             read = await replays(often, match_id, peers, load)
             opened = await openings(often, match_id, load)
@@ -363,22 +363,19 @@ def _word(variant: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench-log", description=__doc__, formatter_class=raw)
+    parser = parser_of("log", __doc__)
     names = [game.name for game in GAMES]
     parser.add_argument("--game", choices=names, default="transcontinental", help="the game (default: %(default)s)")
     parser.add_argument("--events", type=int, default=1200, help="events of the match, at least (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1.5, help="how long for each figure (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds of appends (default: %(default)s)")
     parser.add_argument("--at-once", type=int, default=64, help="appends under way at a time (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
     arguments = parser.parse_args(argv)
     load = Load(arguments.game, arguments.events, arguments.seconds, arguments.rounds, arguments.at_once)
-    console = Console(stderr=True)
     if not has_peer():
-        console.print(TO_INSTALL)
-    with Progress(console=console, disable=arguments.json, transient=True) as progress:
-        figures = uvloop.run(measure(load, progress))
+        sys.stderr.write(f"{TO_INSTALL}\n")
+    with progress(quiet=arguments.json) as shown:
+        figures = uvloop.run(measure(load, shown))
     report(figures, _tables(figures), only_json=arguments.json)
 
 
@@ -417,9 +414,9 @@ def _of_ratios(figures: Figures) -> Table:
     for name, appended in figures.ratios.items():
         kind, _, pair = name.partition("_")
         if kind == "appends":
-            made.add_row(pair.replace("_", " "), rounded(appended), rounded(figures.ratios[f"client_cpu_{pair}"]))
+            made.add_row(words(pair), rounded(appended), rounded(figures.ratios[f"client_cpu_{pair}"]))
         elif kind == "replay":
-            made.add_row(pair.replace("_", " "), "", "", rounded(appended))
+            made.add_row(words(pair), "", "", rounded(appended))
     return made
 
 

@@ -14,7 +14,6 @@ pairing, which is pure, should cost the same for each ticket, however many there
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
@@ -30,8 +29,7 @@ import grpc
 import msgspec
 import structlog
 import uvloop
-from rich.console import Console
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 from rich.table import Table
 
 from promontory.api.matchmaking.v1 import matchmaking_service_pb2 as pb
@@ -42,9 +40,10 @@ from promontory.matchmaking.domain import Entrant, Ticket
 from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
-from tests.bench.measuring import Measured, Meter, Spread, memory_mib, report, rounded, spread, table
+from tests.bench.measuring import Measured, Meter, Spread, memory_mib, spread
 from tests.bench.pairing import Pairing, measure_pairing
 from tests.bench.processes import Processes
+from tests.bench.reporting import parser_of, progress, report, rounded, table
 from tests.support.matchmaking_processes import SCORING_SERVICE, Scores
 from tests.support.serving import served
 
@@ -253,18 +252,18 @@ def _phase(measured: Measured, tickets: int, matches: int) -> Phase:
     )
 
 
-async def measure(load: Load, progress: Progress) -> Figures:
+async def measure(load: Load, shown: Progress) -> Figures:
     """Return the figures of one run."""
     async with site(load) as (where, url):
-        step = progress.add_task("Filling the pools", total=4)
+        step = shown.add_task("Filling the pools", total=4)
         await where.fill()
-        _next(progress, step, "Players arrive")
+        shown.update(step, advance=1, description="Players arrive")
         arrived, waits, unmatched = await steady(where)
         gaps = where.gaps()
-        _next(progress, step, "Tickets flat out")
+        shown.update(step, advance=1, description="Tickets flat out")
         pressed = await flat_out(where)
         used = memory_mib(where.matchmaking.pid)
-        _next(progress, step, "One large pool")
+        shown.update(step, advance=1, description="One large pool")
         pairing = await measure_pairing(url)
     gap = sum(gaps) / max(1, len(gaps))
     return Figures(
@@ -281,10 +280,6 @@ async def measure(load: Load, progress: Progress) -> Figures:
     )
 
 
-def _next(progress: Progress, step: TaskID, text: str) -> None:
-    progress.update(step, advance=1, description=text)
-
-
 def ratios(pairing: Sequence[Pairing]) -> dict[str, float]:
     """Return the pairing's time a ticket, to that in the smallest pool of as many seats."""
     least = {each.seats: each.pair_us for each in reversed(pairing)}
@@ -296,19 +291,17 @@ def ratios(pairing: Sequence[Pairing]) -> dict[str, float]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench-matchmaking", description=__doc__, formatter_class=raw)
+    parser = parser_of("matchmaking", __doc__)
     parser.add_argument("--waiting", type=int, default=5000, help="tickets that wait at first (default: %(default)s)")
     parser.add_argument("--pools", type=int, default=30, help="pools (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=60, help="arrivals a second (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=16, help="how long players arrive (default: %(default)s)")
     parser.add_argument("--callers", type=int, default=32, help="callers at once, flat out (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
     arguments = parser.parse_args(argv)
     load = Load(arguments.waiting, arguments.pools, arguments.rate, arguments.seconds, arguments.callers)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    with Progress(console=Console(stderr=True), disable=arguments.json, transient=True) as progress:
-        figures = uvloop.run(measure(load, progress))
+    with progress(quiet=arguments.json) as shown:
+        figures = uvloop.run(measure(load, shown))
     report(figures, _tables(figures), only_json=arguments.json)
 
 

@@ -1,4 +1,4 @@
-"""What benchmarks share: CPU time of processes, percentiles, variants in turns, tables, and the JSON that comes last.
+"""What benchmarks measure with: CPU time and memory of processes, percentiles, and variants in turns.
 
 Machines differ and are noisy, so variants that are to be compared run in one run, in `turns`; what counts is CPU time
 and the ratios between variants. A `Meter` also tells how much of the machine others used meanwhile.
@@ -6,19 +6,15 @@ and the ratios between variants. A `Meter` also tells how much of the machine ot
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from statistics import quantiles
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 T = TypeVar("T")
 
@@ -43,11 +39,6 @@ class Measured(msgspec.Struct, frozen=True):
     seconds: float
     cpu: Mapping[str, float]
     foreign_cores: float
-
-    @property
-    def cpu_seconds(self) -> float:
-        """The CPU seconds of all that was watched."""
-        return sum(self.cpu.values())
 
     @property
     def is_quiet(self) -> bool:
@@ -83,11 +74,6 @@ class Meter:
         return _own_seconds(pid) if pid == os.getpid() else _tree_seconds(pid, children)
 
 
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process and all its descendants, in steps of a clock tick (10 ms); 0 if it is gone."""
-    return _tree_seconds(pid, _children())
-
-
 def memory_mib(pid: int) -> float:
     """Return the memory that a process, without its children, has in use: its resident set."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
@@ -106,29 +92,6 @@ def turns(variants: Sequence[T], rounds: int, *, seed: int = 1) -> Iterator[T]:
     random = Random(seed)
     for _ in range(rounds):
         yield from random.sample(variants, len(variants))
-
-
-def rounded(number: float) -> str:
-    """Return a number as people read it, with three digits where it has a fraction."""
-    places = 0 if number >= 100 else 1 if number >= 10 else 2
-    return f"{number:,.{places}f}"
-
-
-def table(title: str, first: str, *columns: str) -> Table:
-    """Return a table whose `first` column holds names and the others figures."""
-    made = Table(title=title)
-    made.add_column(first, overflow="fold")
-    for column in columns:
-        made.add_column(column, justify="right")
-    return made
-
-
-def report(figures: Any, tables: Iterable[Table], *, only_json: bool = False) -> None:
-    """Print the tables unless `only_json`, then `figures` as one line of JSON, the last of a benchmark."""
-    if not only_json:
-        Console(width=None if sys.stdout.isatty() else 140).print(*tables, sep="\n")
-    sys.stdout.write(json.dumps(msgspec.to_builtins(figures)) + "\n")
-    sys.stdout.flush()
 
 
 def _stat(pid: int) -> Sequence[str]:

@@ -18,10 +18,12 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
+from tests.bench.log import GOAL_MS
+from tests.bench.reporting import words
+from tests.bench.scale import GROUPS
+
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000", "#999999")
-GOAL_MS = 20
 WIDTH, HEIGHT, DPI = 8.5, 4.2, 110
-GROUPS = ("rules", "relay", "store")
 CLIENTS = {"bench", "clients"}
 """Processes that only measure."""
 THIN = 0.06
@@ -37,14 +39,14 @@ def ratios(pieces: Pieces) -> Any:
     for name in ("floor", "watched_floor", "boardgameio", "colyseus"):
         for kind, ratio in commands.get(f"ratio_to_{name}", {}).items():
             if ratio:
-                rows.append((f"{kind} command to {_words(name)}", ratio))
+                rows.append((f"{kind} command to {words(name)}", ratio))
     for game, others in (rules or {}).get("ratios", {}).items():
         python = [ratio for name, ratio in others.items() if name.startswith("python")]
         if python:
-            rows.append((f"{_words(game)}: decision to OpenSpiel's in Python", sum(python) / len(python)))
+            rows.append((f"{words(game)}: decision to OpenSpiel's in Python", sum(python) / len(python)))
     for key in ("appends_everysec_64_to_application", "replay_folded_to_application"):
         if log and key in log["ratios"]:
-            rows.append((f"log: {_words(key)}", log["ratios"][key]))
+            rows.append((f"log: {words(key)}", log["ratios"][key]))
     figure, axes = plt.subplots(layout="constrained", figsize=(WIDTH, 0.42 * len(rows) + 1.4))
     names, values = [name for name, _ in rows], [value for _, value in rows]
     bars = axes.barh(names, values, color=[COLOURS[0] if value >= 1 else COLOURS[1] for value in values])
@@ -97,7 +99,7 @@ def latency(pieces: Pieces) -> Any:
 def rules(pieces: Pieces) -> Any:
     """Draw decisions a CPU second of every game, ours and OpenSpiel's."""
     found = pieces["rules"]
-    ours = [(f"{_words(each['game'])}, {each['seats']} seats", each, COLOURS[0]) for each in found["figures"]]
+    ours = [(f"{words(each['game'])}, {each['seats']} seats", each, COLOURS[0]) for each in found["figures"]]
     theirs = [(f"{each['game']} ({each['language']})", each, _peer_colour(each)) for each in found["peers"]]
     rows = [*ours, *theirs]
     figure, axes = plt.subplots(layout="constrained", figsize=(WIDTH, 0.34 * len(rows) + 1.4))
@@ -274,12 +276,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 20 else f"{value:.1f}"
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _system(variant: Mapping[str, Any]) -> str:
-    return f"{variant['system']} {variant['kind']}, {_words(variant['fsync'])}"
+    return f"{variant['system']} {variant['kind']}, {words(variant['fsync'])}"
 
 
 def _spread(variant: Mapping[str, Any]) -> str:

@@ -27,15 +27,13 @@ from statistics import quantiles
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
 from promontory.games.registry import GAMES, AnyGame, entry
-from tests.bench import measuring
+from tests.bench.reporting import parser_of, place, progress, report, rounded, table
 from tests.bench.rules_peers import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
 
 HOTTEST = 10
@@ -185,7 +183,7 @@ def hottest(game: AnyGame, limits: Limits) -> list[Hot]:
     entries = sorted((item for item in stats if not _is_ours(item[0])), key=lambda item: -item[1][2])
     total = sum(own for _, (_, _, own, _, _) in entries)
     return [
-        Hot(_place(where), round(own / total, 4), round(cumulative / total, 4), round(calls / commands, 2))
+        Hot(place(where), round(own / total, 4), round(cumulative / total, 4), round(calls / commands, 2))
         for where, (_, calls, own, cumulative, _) in entries[:HOTTEST]
     ]
 
@@ -231,13 +229,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         others = _measured_peers(limits, quiet=arguments.json) if arguments.peers else []
     hot = {name: hottest(entry(name).load(), limits) for name in (names if arguments.profile else ())}
     ratios = ratios_to_peers(figures, others)
-    shown = {"figures": figures, "against": theirs, "peers": others, "hottest": hot, "ratios": ratios}
-    measuring.report(shown, _tables(figures, theirs, others, hot), only_json=arguments.json)
+    found = {"figures": figures, "against": theirs, "peers": others, "hottest": hot, "ratios": ratios}
+    report(found, _tables(figures, theirs, others, hot), only_json=arguments.json)
 
 
 def _parser() -> argparse.ArgumentParser:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench-rules", description=__doc__, formatter_class=raw)
+    parser = parser_of("rules", __doc__)
     parser.add_argument("--game", choices=[game.name for game in GAMES], help="measure this game only")
     parser.add_argument("--games", type=int, default=200, help="games with each number of seats (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=3, help="play no longer than this (default: %(default)s)")
@@ -245,7 +242,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", action="store_true", help="also show the ten hottest functions of each game")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with another checkout of the project")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave OpenSpiel's games out")
-    parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
     return parser
 
 
@@ -261,8 +257,8 @@ def ratios_to_peers(figures: Iterable[Figures], others: Iterable[PeerFigures]) -
 def _measured(names: Iterable[str], limits: Limits, *, quiet: bool) -> list[Figures]:
     kinds = [(game, seats) for game in (entry(name).load() for name in names) for seats in game.seats]
     figures = []
-    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as progress:
-        for game, seats in progress.track(kinds, description="Playing"):
+    with progress(quiet=quiet) as shown:
+        for game, seats in shown.track(kinds, description="Playing"):
             figures.append(measure(game, seats, limits))
     return figures
 
@@ -271,8 +267,8 @@ def _measured_peers(limits: Limits, *, quiet: bool) -> list[PeerFigures]:
     if not has_peers():
         sys.stderr.write(f"{TO_INSTALL}\n")
         return []
-    with Progress(console=Console(stderr=True), disable=quiet, transient=True) as progress:
-        kinds = progress.track(peers(), description="Playing OpenSpiel's games")
+    with progress(quiet=quiet) as shown:
+        kinds = shown.track(peers(), description="Playing OpenSpiel's games")
         return [measure_peer(name, language, seconds=limits.seconds) for name, language in kinds]
 
 
@@ -300,11 +296,6 @@ def _is_ours(where: tuple[str, int, str]) -> bool:
     return where[0] == __file__ or "process_time" in where[2]
 
 
-def _place(where: tuple[str, int, str]) -> str:
-    file, line, name = where
-    return f"{file.rpartition('promontory/')[2]}:{line} {name}" if line else name
-
-
 _RATES: dict[str, Callable[[Figures], float]] = {
     "games/s": lambda each: each.games_per_second,
     "without views": lambda each: each.rules_games_per_second,
@@ -330,8 +321,8 @@ def _tables(
     hot: Mapping[str, Sequence[Hot]],
 ) -> Iterator[Table]:
     ratio = f"; in brackets the ratio to the other checkout, the best of {ROUNDS} runs of each" if theirs else ""
-    rates = _table(f"Per CPU second: whole games, and commands without views{ratio}", "seats", "games", *_RATES)
-    spans = _table("µs to decide and evolve a command (median), and to choose one", "seats", *_TIMES)
+    rates = table(f"Per CPU second: whole games, and commands without views{ratio}", "game", "seats", "games", *_RATES)
+    spans = table("µs to decide and evolve a command (median), and to choose one", "game", "seats", *_TIMES)
     for each, other in zip(figures, theirs or repeat(None), strict=False):
         rates.add_row(each.game, str(each.seats), str(each.games), *_cells(_RATES, each, other))
         spans.add_row(each.game, str(each.seats), *_cells(_TIMES, each, other))
@@ -339,40 +330,28 @@ def _tables(
     if others:
         yield _beside(figures, others)
     for game, functions in hot.items():
-        table = _table(f"Hottest in {game}: time of its own, with callees, calls a command", *_HOT, of="function")
+        made = table(f"Hottest in {game}: time of its own, with callees, calls a command", "function", *_HOT)
         for one in functions:
-            table.add_row(one.function, f"{one.own:.1%}", f"{one.with_callees:.1%}", f"{one.calls_per_command:.2f}")
-        yield table
+            made.add_row(one.function, f"{one.own:.1%}", f"{one.with_callees:.1%}", f"{one.calls_per_command:.2f}")
+        yield made
 
 
 def _beside(figures: Sequence[Figures], others: Sequence[PeerFigures]) -> Table:
     """Return the table of OpenSpiel's games, with the ratios of ours to each."""
     ratios = ratios_to_peers(figures, others)
     title = "OpenSpiel's games, per CPU second, and how many decisions ours take while they take one"
-    table = _table(title, "language", "decisions a game", "games/s", "decisions/s", *ratios)
+    made = table(title, "game", "language", "decisions a game", "games/s", "decisions/s", *ratios)
     for other in others:
-        length = _rounded(other.decisions / other.games)
-        rates = (_rounded(other.games_per_second), _rounded(other.decisions_per_second))
+        length = rounded(other.decisions / other.games)
+        rates = (rounded(other.games_per_second), rounded(other.decisions_per_second))
         own = [f"{each[other.game]:.2f}" for each in ratios.values()]
-        table.add_row(other.game, other.language, length, *rates, *own)
-    return table
+        made.add_row(other.game, other.language, length, *rates, *own)
+    return made
 
 
 def _cells(columns: dict[str, Callable[[Figures], float]], each: Figures, other: Figures | None) -> list[str]:
     ratios = ["" if other is None else f" ({figure(each) / figure(other):.2f})" for figure in columns.values()]
-    return [f"{_rounded(figure(each))}{ratio}" for figure, ratio in zip(columns.values(), ratios, strict=True)]
-
-
-def _rounded(number: float) -> str:
-    return f"{number:,.1f}" if number < 100 else f"{number:,.0f}"
-
-
-def _table(title: str, *columns: str, of: str = "game") -> Table:
-    table = Table(title=title)
-    table.add_column(of, overflow="fold", no_wrap=of == "game")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
+    return [f"{rounded(figure(each))}{ratio}" for figure, ratio in zip(columns.values(), ratios, strict=True)]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ of them uses more than one. `python -m tests.bench.capacity` reckons from these 
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import tempfile
@@ -29,7 +28,8 @@ import uvloop
 from rich.table import Table as Shown
 
 from tests.bench import commands
-from tests.bench.measuring import Meter, Spread, report, rounded, table, turns
+from tests.bench.measuring import Meter, Spread, turns
+from tests.bench.reporting import parser_of, report, rounded, table
 from tests.bench.sites import BYSTANDER, STORES, Site
 from tests.bench.tables import LINES
 
@@ -253,14 +253,12 @@ def _place(variant: Variant) -> tuple[str, str]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench-scale", description=__doc__, formatter_class=raw)
+    parser = parser_of("scale", __doc__)
     add = parser.add_argument
     add("--matches", type=int, default=24, help="matches at once (default: %(default)s)")
     add("--seconds", type=float, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
     add("--rounds", type=int, default=3, help="how often each is (default: %(default)s)")
     add("--kinds", nargs="+", choices=tuple(LINES), default=list(LINES), help="ways to play (default: all)")
-    add("--json", action="store_true", help="print nothing but the line of JSON")
     chosen = parser.parse_args(argv)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     found = uvloop.run(measure(Load(chosen.matches, chosen.seconds, chosen.rounds, chosen.kinds)))

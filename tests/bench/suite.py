@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from tests.bench.measuring import report, table
+from tests.bench.reporting import report, table
 
 ROOT = Path(__file__).parents[2]
 TOTAL_SECONDS = 600

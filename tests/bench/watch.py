@@ -11,7 +11,6 @@ server's CPU time and memory are its own. `--seconds` and `--rate` say how long 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import tempfile
@@ -37,8 +36,9 @@ from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.server import settle
-from tests.bench.measuring import Meter, Spread, memory_mib, report, spread, table
+from tests.bench.measuring import Meter, Spread, memory_mib, spread
 from tests.bench.processes import Processes
+from tests.bench.reporting import parser_of, report, table
 from tests.support.serving import Keys, Metadata
 from tests.support.waiting import eventually
 
@@ -368,14 +368,13 @@ async def restarted(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
-    parser = argparse.ArgumentParser(prog="bench-watch", description="Measure what watching matches costs.")
+    parser = parser_of("watch", __doc__)
     names = [game.name for game in registry.GAMES]
     parser.add_argument("--game", choices=names, default="transcontinental", help="the game (default: %(default)s)")
     parser.add_argument("--matches", type=int, default=500, help="matches at a time (default: %(default)s)")
     parser.add_argument("--watchers", type=int, default=5000, help="streams in all (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=100, help="commits a second (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=40, help="how long to play (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args(argv)
     load = Load(arguments.game, arguments.matches, arguments.watchers, arguments.rate, arguments.seconds)
     figures = uvloop.run(measure(load))
