@@ -4,9 +4,9 @@ Two players each play matches of Transcontinental at once, over gRPC, and both f
 move comes only after both were told of the last one. Measured are moves a second, the time from a submission until both
 were told, and the CPU time of all processes that serve: rules, relay, store. Beside it, in turns in the same run:
 
-- the floor, a bare server that appends the same bytes, each command once (`floor.py`): by unary calls, over one stream
-  in both directions, and by unary calls with two streams that tell of each append;
-- boardgame.io and Colyseus, in memory, with a game of one kind of move (`node_peers.py`);
+- the floor, a bare server that appends the same bytes, each command once (`peers/floor.py`): by unary calls, over one
+  stream in both directions, and by unary calls with two streams that tell of each append;
+- boardgame.io and Colyseus, in memory, with a game of one kind of move (`peers/node_servers.py`);
 - with `--against`, another checkout of the project.
 
 The load comes from this machine too, so moves a second say what it does with both ends at once. What is compared is
@@ -31,9 +31,9 @@ import msgspec
 import uvloop
 from rich.table import Table as Shown
 
-from tests.bench import node_peers
 from tests.bench.contenders import Contender, FloorProcess, Platform
 from tests.bench.measuring import Measured, Meter, Spread, spread, turns
+from tests.bench.peers import node_servers
 from tests.bench.reporting import parser_of, place, report, rounded, table, words
 from tests.bench.tables import LINES, FloorLoad
 
@@ -133,15 +133,15 @@ async def contenders(plan: Plan, directory: Path) -> Any:
         add(floor)
         await floor.start(FloorLoad(platform.commits()))
         for name in _peers(plan):
-            add(node_peers.Peer(name, directory))
+            add(node_servers.Peer(name, directory))
         yield {name: each for name, each in found.items() if not plan.only or name in plan.only}
 
 
 def _peers(plan: Plan) -> Sequence[str]:
-    if plan.peers and not node_peers.fetch():
+    if plan.peers and not node_servers.fetch():
         sys.stderr.write("boardgame.io and Colyseus are left out: this machine has no Node.js with npm\n")
         return ()
-    return node_peers.NAMES if plan.peers else ()
+    return node_servers.NAMES if plan.peers else ()
 
 
 def variants(found: dict[str, Contender], plan: Plan) -> list[Variant]:
@@ -211,7 +211,7 @@ def _report(found: Sequence[Figures], plan: Plan) -> Report:
     costs = {
         (each.variant.system, each.variant.kind): each.cpu_us_per_move
         for each in found
-        if each.variant.matches == matches and each.variant.fsync in {USUAL_FSYNC, node_peers.IN_MEMORY}
+        if each.variant.matches == matches and each.variant.fsync in {USUAL_FSYNC, node_servers.IN_MEMORY}
     }
 
     def ratio(system: str, unary: str, stream: str) -> Ratio:

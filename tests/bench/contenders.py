@@ -189,7 +189,7 @@ class FloorProcess(Durable):
 
     async def start(self, load: FloorLoad) -> None:
         """Start the server; see `floor.main`."""
-        command = [sys.executable, "-m", "tests.bench.floor", str(self._store.socket_path), str(TOLD_BYTES)]
+        command = [sys.executable, "-m", "tests.bench.peers.floor", str(self._store.socket_path), str(TOLD_BYTES)]
         process, port = serving(command, cwd=HERE.parents[1], log=self._directory / "floor.log")
         self._stack.callback(process.kill)
         self.pids = {"server": process.pid, "store": self._store.pid}

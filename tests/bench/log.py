@@ -45,8 +45,8 @@ from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.identity import Caller
 from promontory.runtime.server import settle
-from tests.bench.log_peer import KINDS, Peer, has_peer
 from tests.bench.measuring import Meter, spread, turns
+from tests.bench.peers.event_sourcing import KINDS, Peer, has_peer
 from tests.bench.reporting import parser_of, progress, report, rounded, table, words
 from tests.support.refereeing import MATCHMAKING, Bench, player
 

@@ -7,8 +7,8 @@ Compare the ratios of one run, since machines differ and are noisy; `--against` 
 this one.
 
 In the same run OpenSpiel's games of like size are played, where it is installed. A decision is what a random player
-needs, theirs or ours: to be told what is legal, to choose, and to have the choice applied (`tests/bench/rules_peers.py`
-says what differs). The ratios are decisions per CPU second of ours to theirs.
+needs, theirs or ours: to be told what is legal, to choose, and to have the choice applied (`peers/openspiel.py` says what
+differs). The ratios are decisions per CPU second of ours to theirs.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from promontory.bots.registry import policy
 from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
 from promontory.games.registry import GAMES, AnyGame, entry
+from tests.bench.peers.openspiel import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
 from tests.bench.reporting import parser_of, place, progress, report, rounded, table
-from tests.bench.rules_peers import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
 
 HOTTEST = 10
 ROUNDS = 3

@@ -27,7 +27,7 @@ from promontory.codec import registry as codecs
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
 from promontory.runtime.identity import PLAYER_SCOPES, Scope
-from tests.bench import floor
+from tests.bench.peers import floor
 from tests.support.serving import Keys, Metadata
 
 GAME = "transcontinental"

@@ -1,7 +1,7 @@
 """Other projects' servers that `bench-commands` compares with, under Node.js: boardgame.io and Colyseus.
 
 Both keep matches in memory, of a game of their own with one kind of move and no rules worth the name. They are fetched
-on request, as the lock in `peers/` says, into the user's cache; nothing of theirs is in the project but what calls it.
+on request, as the lock in `node/` says, into the user's cache; nothing of theirs is in the project but what calls it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from promontory.runtime.settings import inherited
 from tests.bench.contenders import serving, started
 
-PEERS = Path(__file__).parent / "peers"
+PEERS = Path(__file__).parent / "node"
 NAMES = ("boardgameio", "colyseus")
 IN_MEMORY = "none"
 NPM_OPTIONS = ("--omit=optional", "--omit=peer", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")

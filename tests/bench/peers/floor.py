@@ -1,9 +1,9 @@
 """The least that a durable command can cost: a bare server of gRPC that appends the same bytes, each command once.
 
-`python -m tests.bench.floor <socket of the store> <bytes told to watchers>` prints its port. There is no identity, no
-rules, no view, no metric: one function in the store compares the version, looks the command up, appends its entries and
-notes both, called over one connection that carries all calls. `Append` is unary, `Play` the same as one stream in both
-directions, and `Watch` tells what was appended to whoever watches a match.
+`python -m tests.bench.peers.floor <socket of the store> <bytes told to watchers>` prints its port. There is no
+identity, no rules, no view, no metric: one function in the store compares the version, looks the command up, appends
+its entries and notes both, called over one connection that carries all calls. `Append` is unary, `Play` the same as one
+stream in both directions, and `Watch` tells what was appended to whoever watches a match.
 """
 
 from __future__ import annotations
