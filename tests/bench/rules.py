@@ -7,8 +7,8 @@ Compare the ratios of one run, since machines differ and are noisy; `--against` 
 this one.
 
 In the same run OpenSpiel's games of like size are played, where it is installed. A decision is what a random player
-needs, theirs or ours: to be told what is legal, to choose, and to have the choice applied (`peers/openspiel.py` says what
-differs). The ratios are decisions per CPU second of ours to theirs.
+needs, theirs or ours: to be told what is legal, to choose, and to have the choice applied (`peers/openspiel.py` says
+what differs). The ratios are decisions per CPU second of ours to theirs.
 """
 
 from __future__ import annotations
