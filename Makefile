@@ -14,6 +14,7 @@ UV_VERSION = $(shell sed -n '/^name = "uv"$$/{n;s/^version = "\(.*\)"$$/\1/p;}' 
 
 ARGS ?=
 JOBS ?= 2
+BENCHES := $(addprefix bench-,plots rules commands watch footprint log matchmaking bots scale capacity)
 SLOW := contracts integration golden e2e
 SHARED := tests/contracts tests/integration/matchmaking -k "not memory and not archived and not s3"
 
@@ -22,7 +23,7 @@ unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH UV_PROJECT UV_PROJECT_ENVIRONMENT UV_
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up test bench bench-plots bench-rules bench-commands bench-watch bench-footprint bench-log bench-matchmaking bench-bots bench-scale bench-capacity test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
+.PHONY: help setup demo up test bench $(BENCHES) test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,34 +60,17 @@ bench: $(BENCH) ## Run all benchmarks in turn, ten minutes at most; keeps what t
 	@$(BIN)/python -m tests.bench.suite $(ARGS)
 
 bench-plots: $(BENCH) ## Draw docs/performance/*.png from dist/bench.json
-	@$(BIN)/python -m tests.bench.plots $(ARGS)
-
 bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows what is hottest
-	@$(BIN)/python -m tests.bench.rules $(ARGS)
-
 bench-commands: $(BENCH) ## Measure commands beside the floor and other projects' servers: three minutes
-	@$(BIN)/python -m tests.bench.commands $(ARGS)
-
 bench-watch: setup ## Measure what watching costs: 5,000 streams of 500 matches, a minute and a half
-	@$(BIN)/python -m tests.bench.watch $(ARGS)
-
 bench-footprint: setup ## Measure start, memory and CPU of every process, idle and at 100 commands a second; two minutes
-	@$(BIN)/python -m tests.bench.footprint $(ARGS)
-
 bench-log: $(BENCH) ## Measure appends, replays and openings beside eventsourcing on SQLite; a minute
-	@$(BIN)/python -m tests.bench.log $(ARGS)
-
 bench-matchmaking: setup ## Measure how fast matches are made, and the matcher with 100,000 tickets; a minute
-	@$(BIN)/python -m tests.bench.matchmaking $(ARGS)
-
 bench-bots: setup ## Measure bots' turns and tallies through Celery on the whole platform; a minute
-	@$(BIN)/python -m tests.bench.bots $(ARGS)
-
 bench-scale: setup ## Measure two rules processes, and clusters of one and three primaries, beside one of each; a minute
-	@$(BIN)/python -m tests.bench.scale $(ARGS)
-
 bench-capacity: setup ## Reckon from dist/bench.json what a core carries, and what five million games a day need
-	@$(BIN)/python -m tests.bench.capacity $(ARGS)
+$(BENCHES):
+	@$(BIN)/python -m tests.bench.$(@:bench-%=%) $(ARGS)
 
 test-fast: setup ## Run the tests that need no server and no package registry
 	$(BIN)/pytest -n $(JOBS) -m "not registry" $(SLOW:%=--ignore=tests/%) $(ARGS)
