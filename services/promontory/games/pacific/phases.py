@@ -40,7 +40,13 @@ def is_asked(state: State, seat: Seat) -> bool:
 def waited_for(state: State) -> tuple[Seat, ...]:
     """Return the seats whose answers are missing, ascending."""
     asks = _ASKS[state.phase]
-    return tuple([seat for seat, player in enumerate(state.players) if not is_ready(player) and asks(player)])
+    return tuple(
+        [
+            seat
+            for seat, player in enumerate(state.players)
+            if not (player.setup or player.put_out_card_id or player.slots) and asks(player)
+        ]
+    )
 
 
 def _everybody(_: Player) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -56,14 +57,14 @@ class Course:
         seat = command.seat
         again = is_ready(self.state.players[seat])
         match command:
-            case SetupPlace(_, hotel, factory):
-                self.happen(SetupChosen(seat, hotel, factory, again))
-            case PutOut(_, card_id):
-                self.happen(CardPutOut(seat, card_id, again))
-            case Choose(_, slots):
-                self.happen(SlotsChosen(seat, tuple(sorted(slots)), again))
-            case AnswerDecision(_, _, answer):
-                self._answer(seat, answer)
+            case PutOut():
+                self.happen(CardPutOut(seat, command.card_id, again))
+            case Choose():
+                self.happen(SlotsChosen(seat, tuple(sorted(command.slots)), again))
+            case AnswerDecision():
+                self._answer(seat, command.answer)
+            case SetupPlace():
+                self.happen(SetupChosen(seat, command.hotel, command.factory, again))
 
     def settle(self) -> None:
         """Go on until somebody who has not resigned is to decide, or the game is over."""
@@ -193,6 +194,6 @@ def game_over(state: State, reason: EndReason) -> GameOver:
 
 
 def _choices(state: State) -> Iterator[Choice]:
+    times_chosen = Counter(slot for player in state.players for slot in player.slots)
     for seat, player in enumerate(state.players):
-        others = {slot for other, one in enumerate(state.players) if other != seat for slot in one.slots}
-        yield Choice(seat, player.slots, tuple(slot not in others for slot in player.slots))
+        yield Choice(seat, player.slots, tuple([times_chosen[slot] == 1 for slot in player.slots]))
