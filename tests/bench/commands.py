@@ -34,8 +34,9 @@ from rich.table import Table as Shown
 from tests.bench.contenders import Contender, FloorProcess, Platform
 from tests.bench.measuring import Measured, Meter, Spread, spread, turns
 from tests.bench.peers import node_servers
+from tests.bench.peers.floor_tables import FloorLoad
 from tests.bench.reporting import parser_of, place, report, rounded, table, words
-from tests.bench.tables import LINES, FloorLoad
+from tests.bench.tables import LINES
 
 PROFILED_SECONDS = 5
 PROFILED_MATCHES = 20

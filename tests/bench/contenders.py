@@ -19,20 +19,15 @@ import redis
 from promontory.local.functions import load_all
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.settings import inherited
-from tests.bench.processes import Processes
-from tests.bench.tables import (
-    GAME,
-    LINES,
-    Creating,
+from tests.bench.peers.floor_tables import (
     FloorLoad,
     FloorStream,
-    Lines,
-    Playable,
     StreamedFloorTable,
-    Table,
     UnaryFloorTable,
     WatchedFloorTable,
 )
+from tests.bench.processes import Processes
+from tests.bench.tables import GAME, LINES, Creating, Lines, Playable, Table
 
 HERE = Path(__file__).parent
 PROFILING = HERE / "profiling"

@@ -1,4 +1,4 @@
-"""Matches that `bench-commands` plays from Python: Promontory's, and those of the floor.
+"""Matches of Promontory's that `bench-commands` and `bench-scale` play; those of the floor are in `peers/`.
 
 A move is over when everybody was told of it; then comes the next one. Commands are chosen with as little work as can
 be, since client and servers share the machine, and choosing is not timed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -27,7 +27,6 @@ from promontory.codec import registry as codecs
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
 from promontory.runtime.identity import PLAYER_SCOPES, Scope
-from tests.bench.peers import floor
 from tests.support.serving import Keys, Metadata
 
 GAME = "transcontinental"
@@ -36,7 +35,7 @@ LATE_SECONDS = 20
 TOKEN_LIFE = timedelta(hours=3)
 SERVICE = codecs.codec(GAME).service
 pb: Any = codecs.codec(GAME).messages
-_AS_BYTES: Any = (None, None)
+AS_BYTES: Any = (None, None)
 _ALONE = [("grpc.use_local_subchannel_pool", 1)]
 
 
@@ -114,8 +113,8 @@ class UnaryLines:
 class _UnaryLine:
     def __init__(self, channel: grpc.aio.Channel, match_id: str, identities: Sequence[Metadata]) -> None:
         self._match_id, self._identities = match_id, identities
-        self._submit: Any = channel.unary_unary(f"/{SERVICE.full_name}/SubmitCommand", *_AS_BYTES)
-        self._watch: Any = channel.unary_stream(f"/{SERVICE.full_name}/WatchMatch", *_AS_BYTES)
+        self._submit: Any = channel.unary_unary(f"/{SERVICE.full_name}/SubmitCommand", *AS_BYTES)
+        self._watch: Any = channel.unary_stream(f"/{SERVICE.full_name}/WatchMatch", *AS_BYTES)
 
     async def submit(self, seat: int, command: Any, request_id: str) -> None:
         request = pb.SubmitCommandRequest(match_id=self._match_id, seat=seat, commands=[command], request_id=request_id)
@@ -178,7 +177,7 @@ class _PlayStream:
 
     def _send(self, request: Any) -> None:
         if not self._tasks:
-            play: Any = self._channel.stream_stream(f"/{SERVICE.full_name}/Play", *_AS_BYTES)
+            play: Any = self._channel.stream_stream(f"/{SERVICE.full_name}/Play", *AS_BYTES)
             call = play(metadata=self._identity)
             self._tasks = [asyncio.create_task(self._write(call)), asyncio.create_task(self._read(call))]
         self._unsent.put_nowait(request.SerializeToString())
@@ -334,109 +333,3 @@ def first_legal(legal: Any) -> Any:
     if legal.HasField("discard"):
         return Command(discard_cards=DiscardCards(card_ids=legal.discard.card_ids[: legal.discard.minimum]))
     return Command(trim_hand=TrimHand(card_ids=legal.trim.card_ids[: legal.trim.minimum]))
-
-
-class FloorLoad:
-    """What the floor appends: the entries of real commits, one after another."""
-
-    def __init__(self, commits: Sequence[Sequence[bytes]]) -> None:
-        self._commits = commits
-
-    def request(self, match: str, version: int) -> Any:
-        """Return the request of the append after `version`."""
-        entries = self._commits[version % len(self._commits)]
-        return floor.Append(match=match, expected=version, command_id=f"0:{version}", entries=entries)
-
-
-class UnaryFloorTable:
-    """Appends by calls of their own."""
-
-    def __init__(self, address: str, load: FloorLoad, *, number: int) -> None:
-        channel = connection(address)
-        self._match, self._version, self._load = f"{type(self).__name__}-{number}", 0, load
-        self._append: Any = channel.unary_unary(f"/{floor.SERVICE}/Append", *_AS_BYTES)
-        self._watch: Any = channel.unary_stream(f"/{floor.SERVICE}/Watch", *_AS_BYTES)
-
-    async def open(self) -> None:
-        """Append for the first time."""
-        await self.move()
-
-    async def move(self) -> float:
-        """Append, and return how long it took."""
-        request = self._load.request(self._match, self._version)
-        started = time.perf_counter()
-        await self._append(request.SerializeToString())
-        self._version += 1
-        return time.perf_counter() - started
-
-
-class WatchedFloorTable(UnaryFloorTable):
-    """The same with two streams that tell of every append, as both players of a match have one."""
-
-    async def open(self) -> None:
-        """Open the streams."""
-        self._told = Told(len(PLAYERS))
-        self._told.expect(0)
-        self._following = [asyncio.create_task(self._follow()) for _ in PLAYERS]
-        for task in self._following:
-            task.add_done_callback(self._told.fail)
-        await self._told.everybody()
-
-    async def _follow(self) -> None:
-        async for raw in self._watch(floor.Append(match=self._match).SerializeToString()):
-            self._told.tell(floor.Appended.FromString(raw).version)
-
-    async def move(self) -> float:
-        """Append, and return how long it took until both streams told."""
-        self._told.expect(self._version + 1)
-        started = time.perf_counter()
-        await super().move()
-        return await self._told.everybody() - started
-
-
-class FloorStream:
-    """One stream in both directions for all matches."""
-
-    def __init__(self, address: str) -> None:
-        play: Any = connection(address).stream_stream(f"/{floor.SERVICE}/Play", *_AS_BYTES)
-        self._call = play()
-        self._waiting: dict[str, asyncio.Future[float]] = {}
-        self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
-        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._read())]
-
-    def append(self, request: Any) -> Awaitable[float]:
-        """Append, and return when the answer came, by `time.perf_counter`."""
-        answer = self._waiting[request.match] = asyncio.get_running_loop().create_future()
-        self._unsent.put_nowait(request.SerializeToString())
-        return answer
-
-    def close(self) -> None:
-        """Send and read no more."""
-        for task in self._tasks:
-            task.cancel()
-
-    async def _write(self) -> None:
-        while True:
-            await self._call.write(await self._unsent.get())
-
-    async def _read(self) -> None:
-        async for raw in self._call:
-            self._waiting.pop(floor.Appended.FromString(raw).match).set_result(time.perf_counter())
-
-
-class StreamedFloorTable:
-    """Appends over a stream that is shared with all other matches."""
-
-    def __init__(self, stream: FloorStream, load: FloorLoad, *, number: int) -> None:
-        self._stream, self._match, self._version, self._load = stream, f"stream-{number}", 0, load
-
-    async def open(self) -> None:
-        """Append for the first time."""
-        await self.move()
-
-    async def move(self) -> float:
-        """Append, and return how long it took."""
-        started = time.perf_counter()
-        answered = await self._stream.append(self._load.request(self._match, self._version))
-        self._version += 1
-        return answered - started

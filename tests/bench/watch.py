@@ -39,6 +39,7 @@ from promontory.runtime.server import settle
 from tests.bench.measuring import Meter, Spread, memory_mib, spread
 from tests.bench.processes import Processes
 from tests.bench.reporting import parser_of, report, table
+from tests.bench.tables import AS_BYTES, connection
 from tests.support.serving import Keys, Metadata
 from tests.support.waiting import eventually
 
@@ -46,7 +47,6 @@ STREAMS_PER_SPECTATOR = 100
 STREAMS_PER_CONNECTION = 500
 OPENING_AT_ONCE = 100
 LATE_SECONDS = 30
-AS_BYTES: Any = (None, None)
 BROKEN = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
 """How streams end whose server is gone."""
 
@@ -177,8 +177,7 @@ class Site:
 
     async def open(self, channels: int) -> None:
         """Open so many connections."""
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        self._channels = [grpc.aio.insecure_channel(self.address, options=options) for _ in range(channels)]
+        self._channels = [connection(self.address) for _ in range(channels)]
         self._opened += self._channels
         await asyncio.gather(*(channel.channel_ready() for channel in self._channels))
         self.is_up.set()
