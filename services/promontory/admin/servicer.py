@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
 
 from promontory.admin.domain import Why
 from promontory.admin.draining import Draining
@@ -25,6 +26,13 @@ _STATES = {
     StreamStatus.CLOSED: pb.LOG_STATE_CLOSED,
     StreamStatus.ARCHIVED: pb.LOG_STATE_ARCHIVED,
 }
+
+
+class ActRequest(Protocol):
+    """What every request for an act has: why, and the admin's own name for it."""
+
+    reason: str
+    request_id: str
 
 
 class AdminServicer:
@@ -114,16 +122,7 @@ class AdminServicer:
         )
         return pb.ListActsResponse(acts=acts, next_page_token=token)
 
-    async def _do(
-        self,
-        deed: acts_pb.Deed,
-        request: pb.ReleaseObligationRequest
-        | pb.DropObligationRequest
-        | pb.CancelMatchRequest
-        | pb.SuspendPlayerRequest
-        | pb.RestorePlayerRequest
-        | pb.DrainReplicaRequest,
-    ) -> acts_pb.Act:
+    async def _do(self, deed: acts_pb.Deed, request: ActRequest) -> acts_pb.Act:
         return await self._acts.do(caller(), deed, Why(request.reason, request.request_id))
 
     def _owed(self, owings: Sequence[Owing]) -> list[pb.Obligation]:

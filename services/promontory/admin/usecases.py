@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import structlog
 
@@ -15,7 +15,7 @@ from promontory.api.admin.v1 import acts_pb2 as pb
 from promontory.codec.times import timestamp
 from promontory.runtime import clock
 from promontory.runtime.errors import Kind, Refusal, malformed
-from promontory.runtime.forms import LOGGED_MATCH_ID, OBLIGATION, PLAYER_ID, REPLICA_ID, REQUEST_ID
+from promontory.runtime.forms import LOGGED_MATCH_ID, OBLIGATION, PLAYER_ID, REPLICA_ID, REQUEST_ID, Form
 from promontory.runtime.identity import Caller, Scope
 from promontory.runtime.pages import page_size, page_start, page_token
 
@@ -29,6 +29,15 @@ MAX_NOTE_CHARACTERS = 300
 DEFAULT_PAGE, MAX_PAGE = 100, 500
 NEVER_SEEN = "nothing is known of this player: is the id right?"
 NOT_SUSPENDED = "the player was not suspended: is the id right?"
+_TARGETS: Mapping[str, tuple[str, Form]] = {
+    "match_cancellation": ("match_id", LOGGED_MATCH_ID),
+    "player_suspension": ("player_id", PLAYER_ID),
+    "player_restoration": ("player_id", PLAYER_ID),
+    "obligation_release": ("name", OBLIGATION),
+    "obligation_drop": ("name", OBLIGATION),
+    "replica_drain": ("replica_id", REPLICA_ID),
+}
+"""By the kind of a deed, the field that names what it is done to, and how that must look."""
 _KINDS = {kind.value.name: kind for kind in Kind}
 _FINAL = {Kind.MALFORMED, Kind.NOT_FOUND, Kind.FORBIDDEN_NOW, Kind.EXISTS}
 """What no repetition changes. After any other failure nobody knows what was done, until it is repeated."""
@@ -144,18 +153,7 @@ def _check(deed: pb.Deed, why: Why) -> None:
     REQUEST_ID.checked(why.request_id, "request_id")
     if not why.reason.strip() or len(why.reason) > MAX_REASON_CHARACTERS:
         raise malformed("reason", f"must be 1 to {MAX_REASON_CHARACTERS} characters: it is recorded")
-    match deed.WhichOneof("kind"):
-        case "match_cancellation":
-            LOGGED_MATCH_ID.checked(deed.match_cancellation.match_id, "match_id")
-            if len(deed.match_cancellation.note) > MAX_NOTE_CHARACTERS:
-                raise malformed("note", f"must have at most {MAX_NOTE_CHARACTERS} characters")
-        case "player_suspension":
-            PLAYER_ID.checked(deed.player_suspension.player_id, "player_id")
-        case "player_restoration":
-            PLAYER_ID.checked(deed.player_restoration.player_id, "player_id")
-        case "obligation_release":
-            OBLIGATION.checked(deed.obligation_release.name, "name")
-        case "obligation_drop":
-            OBLIGATION.checked(deed.obligation_drop.name, "name")
-        case "replica_drain":
-            REPLICA_ID.checked(deed.replica_drain.replica_id, "replica_id")
+    field, form = _TARGETS[str(deed.WhichOneof("kind"))]
+    form.checked(target_of(deed), field)
+    if len(deed.match_cancellation.note) > MAX_NOTE_CHARACTERS:
+        raise malformed("note", f"must have at most {MAX_NOTE_CHARACTERS} characters")
