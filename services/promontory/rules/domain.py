@@ -285,8 +285,7 @@ def conduct_after(
     state = decision.happened[-1].state if decision.happened else match.state
     if actor is not None and decision.happened and not _leaves(decision, actor) and not match.house_policy(actor):
         conduct = after_move(conduct, actor)
-    is_undecided = not (conduct.aborted or conduct.cancelled or conduct.offers) and game.outcome(state) is None
-    result = None if is_undecided else _result(replace(match, state=state, conduct=conduct), game)
+    result = _result(match.setup, game, conduct=conduct, state=state)
     to_act = () if result else game.to_act(state)
     is_new_period = match.version == 0 or game.period(state) != game.period(match.state)
     if conduct.stand_ins:
@@ -305,22 +304,22 @@ def _leaves(decision: Decision, seat: Seat) -> bool:
     return any(isinstance(event, SeatLeft) and event.seat == seat for event in decision.conduct)
 
 
-def _result(match: Match, game: AnyGame) -> Result | None:
-    """Return how `match` is closed as it now stands, or None while it goes on."""
-    if match.conduct.aborted:
+def _result(setup: Setup, game: AnyGame, *, conduct: Conduct, state: Any) -> Result | None:
+    """Return how a match is closed as it now stands, or None while it goes on."""
+    if conduct.aborted:
         return Result(CloseReason.ABORTED)
-    if match.conduct.cancelled:
+    if conduct.cancelled:
         return Result(CloseReason.CANCELLED)
-    outcome, leavers = game.outcome(match.state), match.conduct.leavers
+    outcome, leavers = game.outcome(state), conduct.leavers
     if outcome is not None:
         return Result(_reason(outcome, leavers), placed(outcome.places, leavers), outcome.scores)
-    if not match.conduct.offers:
+    if not conduct.offers:
         return None
-    players = [seat for seat in match.stayers if not match.setup.seats[seat].is_house_bot]
-    match match.conduct.agreed(players):
+    people = [seat for seat, who in enumerate(setup.seats) if not who.is_house_bot]
+    match conduct.agreed([seat for seat in people if conduct.leaver(seat) is None]):
         case Ending.DRAW:
-            places = placed((1,) * len(match.setup.seats), leavers)
-            return Result(CloseReason.DRAWN, places, game.scores(match.state))
+            places = placed((1,) * len(setup.seats), leavers)
+            return Result(CloseReason.DRAWN, places, game.scores(state))
         case Ending.CANCEL:
             return Result(CloseReason.CANCELLED)
     return None

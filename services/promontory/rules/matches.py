@@ -90,8 +90,8 @@ class Matches:
     def _tell_milestones(self, steps: Sequence[Step]) -> None:
         for step in steps:
             if step.version % READ_AT_ONCE == 0:
-                for told in self._markers:
-                    told(step.match)
+                for marker in self._markers:
+                    marker(step.match)
 
     async def following(self, match: Match, *, limit: int | None = None) -> Sequence[Step]:
         """Return the steps after `match`, oldest first, at most `limit`."""
