@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import sub
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -53,7 +54,7 @@ class Tokens(msgspec.Struct, frozen=True):
         )
 
     def __sub__(self, other: Tokens) -> Tokens:
-        return self + other * -1
+        return Tokens(*map(sub, astuple(self), astuple(other)))
 
     def __mul__(self, factor: int) -> Tokens:
         return Tokens(*[number * factor for number in astuple(self)])
