@@ -32,7 +32,7 @@ import uvloop
 from rich.table import Table as Shown
 
 from tests.bench.contenders import Contender, FloorProcess, Platform
-from tests.bench.measuring import Measured, Meter, Spread, spread, turns
+from tests.bench.measuring import Meter, Spread, Window, together, turns
 from tests.bench.peers import node_servers
 from tests.bench.peers.floor_tables import FloorLoad
 from tests.bench.reporting import parser_of, place, report, rounded, table, words
@@ -51,13 +51,6 @@ class Variant(msgspec.Struct, frozen=True):
     kind: str
     fsync: str
     matches: int
-
-
-class Window(msgspec.Struct, frozen=True):
-    """What was measured of a variant once: how long each move took, in seconds, and what a meter saw meanwhile."""
-
-    times: Sequence[float]
-    measured: Measured
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -174,23 +167,19 @@ async def window(contender: Contender, variant: Variant, seconds: float) -> Wind
 
 def figures(variant: Variant, windows: Sequence[Window]) -> Figures:
     """Return the figures of a variant from its windows."""
-    quiet = [each for each in windows if each.measured.is_quiet]
-    counted = quiet or windows
-    times = [time for each in counted for time in each.times]
-    cpu = {
-        name: 1e6 * sum(each.measured.cpu[name] for each in counted) / len(times) for name in counted[0].measured.cpu
-    }
-    client = cpu.pop("client")
+    found = together(windows)
+    by_process = dict(found.cpu_us)
+    client = by_process.pop("client")
     return Figures(
         variant=variant,
-        moves=len(times),
-        moves_per_second=round(len(times) / sum(each.measured.seconds for each in counted), 1),
-        latency=spread(times),
-        cpu_us_per_move=round(sum(cpu.values()), 1),
-        cpu_us_by_process={name: round(each, 1) for name, each in cpu.items()},
-        client_us_per_move=round(client, 1),
-        foreign_cores=round(sum(each.measured.foreign_cores for each in counted) / len(counted), 2),
-        quiet_windows=len(quiet),
+        moves=found.moves,
+        moves_per_second=found.moves_per_second,
+        latency=found.latency,
+        cpu_us_per_move=round(sum(by_process.values()), 1),
+        cpu_us_by_process=by_process,
+        client_us_per_move=client,
+        foreign_cores=found.foreign_cores,
+        quiet_windows=found.quiet_windows,
     )
 
 

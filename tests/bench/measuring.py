@@ -46,6 +46,24 @@ class Measured(msgspec.Struct, frozen=True):
         return self.foreign_cores <= QUIET_CORES
 
 
+class Window(msgspec.Struct, frozen=True):
+    """What was measured of a variant once: how long each move took, in seconds, and what a meter saw meanwhile."""
+
+    times: Sequence[float]
+    measured: Measured
+
+
+class Played(msgspec.Struct, frozen=True):
+    """Some windows of one variant together: `latency` is of the moves, `cpu_us` is CPU time a move, by name."""
+
+    moves: int
+    moves_per_second: float
+    latency: Spread
+    cpu_us: Mapping[str, float]
+    foreign_cores: float
+    quiet_windows: int
+
+
 class Meter:
     """Measures from its creation on what the process trees in `pids`, by name, take; this process and its own are ours.
 
@@ -72,6 +90,22 @@ class Meter:
     @staticmethod
     def _of(pid: int, children: Mapping[int, Sequence[int]]) -> float:
         return _own_seconds(pid) if pid == os.getpid() else _tree_seconds(pid, children)
+
+
+def together(windows: Sequence[Window]) -> Played:
+    """Return what was played in the windows of one variant: in the quiet ones, or in all if none was."""
+    quiet = [each for each in windows if each.measured.is_quiet]
+    counted = quiet or windows
+    times = [time for each in counted for time in each.times]
+    names = counted[0].measured.cpu
+    return Played(
+        moves=len(times),
+        moves_per_second=round(len(times) / sum(each.measured.seconds for each in counted), 1),
+        latency=spread(times),
+        cpu_us={name: round(1e6 * sum(each.measured.cpu[name] for each in counted) / len(times), 1) for name in names},
+        foreign_cores=round(sum(each.measured.foreign_cores for each in counted) / len(counted), 2),
+        quiet_windows=len(quiet),
+    )
 
 
 def memory_mib(pid: int) -> float:

@@ -27,8 +27,7 @@ import structlog
 import uvloop
 from rich.table import Table as Shown
 
-from tests.bench import commands
-from tests.bench.measuring import Meter, Spread, turns
+from tests.bench.measuring import Meter, Spread, Window, together, turns
 from tests.bench.reporting import parser_of, report, rounded, table
 from tests.bench.sites import BYSTANDER, STORES, Site
 from tests.bench.tables import LINES
@@ -128,16 +127,16 @@ async def sites(directory: Path) -> AsyncIterator[Mapping[str, Site]]:
         yield found
 
 
-async def window(site: Site, variant: Variant, load: Load) -> commands.Window:
+async def window(site: Site, variant: Variant, load: Load) -> Window:
     """Return what is measured of a variant once."""
     meter = Meter({**site.pids(variant.processes), "client": os.getpid()})
     times = await site.tables(variant.processes).play(variant.kind, load.matches, load.seconds)
-    return commands.Window(times, meter.read())
+    return Window(times, meter.read())
 
 
 async def measure(load: Load) -> Report:
     """Return the figures of all variants."""
-    windows: dict[Variant, list[commands.Window]] = {each: [] for each in variants(load)}
+    windows: dict[Variant, list[Window]] = {each: [] for each in variants(load)}
     with tempfile.TemporaryDirectory() as name:
         async with sites(Path(name)) as found:
             for each in windows:
@@ -161,13 +160,11 @@ async def tell(site: Site, store: str, rate: float, load: Load) -> Told:
     return Told(store, round(told / taken.seconds), cores, taken.foreign_cores)
 
 
-def figures(variant: Variant, windows: Sequence[commands.Window]) -> Figures:
+def figures(variant: Variant, windows: Sequence[Window]) -> Figures:
     """Return the figures of a variant from its windows."""
-    usual = commands.Variant(variant.store, variant.kind, commands.USUAL_FSYNC, 0)
-    found = commands.figures(usual, windows)
-    rate = found.moves_per_second / 1e6
-    by_process = dict(found.cpu_us_by_process)
-    bystander = by_process.pop(BYSTANDER, None)
+    found = together(windows)
+    rate, by_process = found.moves_per_second / 1e6, dict(found.cpu_us)
+    client, bystander = by_process.pop("client"), by_process.pop(BYSTANDER, None)
     cores = {name: round(each * rate, 3) for name, each in by_process.items()}
     return Figures(
         variant=variant,
@@ -176,10 +173,10 @@ def figures(variant: Variant, windows: Sequence[commands.Window]) -> Figures:
         latency=found.latency,
         cpu_us_per_move=round(sum(by_process.values()), 1),
         cpu_us_by_process=by_process,
-        client_us_per_move=found.client_us_per_move,
+        client_us_per_move=client,
         bystander_us_per_move=bystander,
         cores=cores,
-        client_cores=round(found.client_us_per_move * rate, 3),
+        client_cores=round(client * rate, 3),
         nearest=max(cores, key=lambda name: cores[name]),
         foreign_cores=found.foreign_cores,
         quiet_windows=found.quiet_windows,
