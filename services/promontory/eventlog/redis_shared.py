@@ -79,16 +79,16 @@ class SharedRedis(Redis):
     async def _present_line(self) -> _Line:
         """Return a line that takes commands, as long as nothing else is awaited."""
         self._before()
-        for _ in range(OPENINGS):
-            if self._line is not None and self._line.is_open:
-                return self._line
+        openings = 0
+        while self._line is None or not self._line.is_open:
+            if openings == OPENINGS:
+                raise RedisConnectionError("each connection was closed as soon as it was opened")
+            openings += 1
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
                 self._opening.add_done_callback(self._opened)
             await asyncio.shield(self._opening)
-        if self._line is not None and self._line.is_open:
-            return self._line
-        raise RedisConnectionError("each connection was closed as soon as it was opened")
+        return self._line
 
     async def _open(self) -> None:
         if self._is_closed:
