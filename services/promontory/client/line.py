@@ -14,7 +14,7 @@ followed again from its resume token, over the next stream. Some things go by ca
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -162,11 +162,9 @@ class _Stream:
         self._following: dict[_Followed, _Following] = {}
         self._left: set[_Followed] = set()
         """What was followed and no longer is, though there may be more to come of it."""
-        self._heard = 0
-        self.silence_seconds = line.usual_silence_seconds
         self._dead: asyncio.Future[PromontoryError] = self._loop.create_future()
         self._call = line.open(stub, self._requests())
-        self._timer = self._tick_later(heard=0, silent=0)
+        self.silence = _Silence(line.usual_silence_seconds, self._die)
 
     async def run(self) -> None:
         """Listen until the stream breaks or ends, and tell all who wait for anything why."""
@@ -176,7 +174,7 @@ class _Stream:
             await asyncio.wait([reading, self._dead], return_when=asyncio.FIRST_COMPLETED)
             error = self._dead.result() if self._dead.done() else reading.result()
         finally:
-            self._timer.cancel()
+            self.silence.end()
             reading.cancel()
             self._call.cancel()
             self._fail(error)
@@ -189,14 +187,14 @@ class _Stream:
         Raises the refusal, `DeadlineExceeded`, or `_Broken`.
         """
         key = request.match_id, request.seat, request.request_id
-        heard, asked = self._heard, self._loop.create_future()
+        heard, asked = self.silence.heard, self._loop.create_future()
         self._asked.setdefault(key, []).append(asked)
         self._send(submit=request)
         try:
             async with asyncio.timeout(seconds):
                 return await asked
         except TimeoutError:
-            if heard == self._heard:
+            if heard == self.silence.heard:
                 self._die(f"nothing came over the stream for {seconds:g} seconds")
             raise DeadlineExceeded(f"no answer came in {seconds:g} seconds") from None
         finally:
@@ -251,7 +249,7 @@ class _Stream:
         """Read to the end, and return why that came."""
         try:
             while message := await self._line.read(self._call):
-                self._heard += 1
+                self.silence.heard += 1
                 self._line.hear()
                 match message.WhichOneof("kind"):
                     case "end":
@@ -263,7 +261,7 @@ class _Stream:
                     case "refused":
                         self._refused(message)
                     case "keep_alive":
-                        self._keep_alive(message.keep_alive)
+                        self.silence.last(told_silence_seconds(message.keep_alive) or self.silence.seconds)
         except PromontoryError as error:
             return error
         return Unavailable("the stream ended before its time", reason="STREAM_CUT")
@@ -297,13 +295,6 @@ class _Stream:
         elif key in self._left and error.retry_after is not None:  # to leave came too fast
             self._loop.call_later(error.retry_after, self._unfollow, key)
 
-    def _keep_alive(self, message: stream_pb2.KeepAlive) -> None:
-        told = told_silence_seconds(message) or self.silence_seconds
-        if told != self.silence_seconds:
-            self.silence_seconds = told
-            self._timer.cancel()
-            self._timer = self._tick_later(heard=self._heard, silent=0)
-
     def _resolve(self, message: Any, *, answer: Any = None, error: PromontoryError | None = None) -> None:
         key = message.match_id, message.seat, message.request_id
         asked = next((each for each in self._asked.get(key, ()) if not each.done()), None)
@@ -319,16 +310,6 @@ class _Stream:
 
     # How it ends
 
-    def _tick_later(self, *, heard: int, silent: int) -> asyncio.TimerHandle:
-        return self._loop.call_later(self.silence_seconds / SILENT_TICKS, self._tick, heard, silent)
-
-    def _tick(self, heard: int, silent: int) -> None:
-        silent = silent + 1 if heard == self._heard else 0
-        if silent == SILENT_TICKS:
-            self._die(f"the stream was silent for {self.silence_seconds:g} seconds")
-        else:
-            self._timer = self._tick_later(heard=self._heard, silent=silent)
-
     def _die(self, text: str) -> None:
         if not self._dead.done():
             self._dead.set_result(Unavailable(text, reason="STREAM_SILENT"))
@@ -340,6 +321,37 @@ class _Stream:
             asked.set_exception(_Broken(error))
         for following in self._following.values():
             following.fail(_Broken(error))
+
+
+class _Silence:
+    """Notices that nothing came over a stream for `seconds`; `heard` counts what did."""
+
+    def __init__(self, seconds: float, notice: Callable[[str], None]) -> None:
+        """Call `notice` with what is amiss, in words."""
+        self.seconds, self.heard = seconds, 0
+        self._notice, self._loop = notice, asyncio.get_running_loop()
+        self._timer = self._tick_later(silent=0)
+
+    def last(self, seconds: float) -> None:
+        """Notice nothing sooner than after so many seconds, from now on."""
+        if seconds != self.seconds:
+            self.seconds = seconds
+            self._timer.cancel()
+            self._timer = self._tick_later(silent=0)
+
+    def end(self) -> None:
+        """Notice nothing any more."""
+        self._timer.cancel()
+
+    def _tick_later(self, *, silent: int) -> asyncio.TimerHandle:
+        return self._loop.call_later(self.seconds / SILENT_TICKS, self._tick, self.heard, silent)
+
+    def _tick(self, heard: int, silent: int) -> None:
+        silent = silent + 1 if heard == self.heard else 0
+        if silent == SILENT_TICKS:
+            self._notice(f"the stream was silent for {self.seconds:g} seconds")
+        else:
+            self._timer = self._tick_later(silent=silent)
 
 
 class _Following:
@@ -369,7 +381,7 @@ class _Following:
             self._stream.leave(self)
 
     async def _next(self) -> Any:
-        seconds = self._stream.silence_seconds
+        seconds = self._stream.silence.seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._waiting.get()
