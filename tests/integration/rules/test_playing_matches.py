@@ -81,6 +81,11 @@ class Line:
             if message.WhichOneof("kind") != "keep_alive" and message.update.WhichOneof("kind") != "heartbeat":
                 return message
 
+    async def begin(self, match_id: str, seat: int) -> None:
+        """Follow a match, and return once it is told how it stands: what is done from now on comes as commits."""
+        await self.follow(match_id, seat)
+        assert (await self.next()).update.WhichOneof("kind") == "snapshot"
+
     async def finish(self) -> None:
         """Send no more."""
         await self._call.done_writing()
@@ -171,7 +176,7 @@ async def test_a_whole_match_is_played_over_one_stream(
     """[Play] Both seats' views and the acceptances come over it, each commit before its acceptance."""
     lines = [line_of(name, replica=seat) for seat, name in enumerate(NAMES)]
     for seat, line in enumerate(lines):
-        await line.follow(match_id, seat)
+        await line.begin(match_id, seat)
     match = await bench.matches.fresh(match_id)
     while match.to_act:
         seat = match.to_act[0]
@@ -481,7 +486,7 @@ async def test_streams_of_many_matches_keep_each_in_order(
     lines = [line_of(name) for name in NAMES]
     for each in matches:
         for seat, line in enumerate(lines):
-            await line.follow(each, seat)
+            await line.begin(each, seat)
     async with asyncio.TaskGroup() as group:
         for each in matches:
             group.create_task(play_some(lines, each, bench))
