@@ -110,8 +110,8 @@ def access_options(command: argparse.ArgumentParser) -> None:
         "--endpoints",
         default="",
         help="host:port of an edge to all services, or each one's own: matchmaking=host:port,scoring=host:port,"
-        "GAME=host:port,..., for example transcontinental=host:port; https://host:port where TLS is spoken, trusting the"
-        " certificates in the file that GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names, if any (default: `promontory up`)",
+        "GAME=host:port,..., for example transcontinental=host:port; https://host:port where TLS is spoken, trusting "
+        "the certificates in the file that GRPC_DEFAULT_SSL_ROOTS_FILE_PATH names, if any (default: `promontory up`)",
     )
     command.add_argument(
         "--token-file", type=Path, metavar="FILE", help="the player's token (default: `promontory up`)"
