@@ -61,7 +61,9 @@ def peer_errors(name: str) -> Iterator[None]:
         raise Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", text, metadata=metadata) from error
 
 
+# A channel of its own connects at once, where another one to the same address may be waiting to try again.
 _OPTIONS = [
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.lb_policy_name", "round_robin"),
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.initial_reconnect_backoff_ms", 200),
