@@ -276,18 +276,19 @@ class Holding:
 
     def __init__(self, servicer: Any, nth: int, *, done: bool) -> None:
         self._servicer, self._left, self._done = servicer, nth, done
+        self._submitted, servicer.submitted = servicer.submitted, self._submit
         self.held, self.released = asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._servicer, name)
 
-    async def SubmitCommand(self, request: Any, context: Any) -> Any:  # noqa: N802 - the method's name
-        """Submit, and hold if it is the time."""
+    async def _submit(self, request: Any) -> Any:
+        """Submit, by a call or over a stream, and hold if it is the time."""
         self._left -= 1
         if self._left or not self._done:
             await self._hold()
-            return await self._servicer.SubmitCommand(request, context)
-        answer = await self._servicer.SubmitCommand(request, context)
+            return await self._submitted(request)
+        answer = await self._submitted(request)
         await self._hold()
         return answer
 

@@ -22,7 +22,7 @@ def owed(kind: str, seconds: float) -> Obligation:
     return Obligation(f"{kind}|tc-000-a", kind, "tc-000-a", due_time=due, attempts=0, parked=False)
 
 
-OWED = (owed("archive", 3000), owed("bot", -60), owed("clock", 20), owed("tally", -90))
+OWED = (owed("archive", 3000), owed("bot", -60), owed("clock", 2000), owed("tally", -90))
 
 
 @pytest.mark.parametrize(
