@@ -192,13 +192,15 @@ class Moment(msgspec.Struct, frozen=True):
 class Step(msgspec.Struct):
     """One commit: the match after it, the game's events in it, and before those what happened beside the game.
 
-    `told` keeps what was already made of it for an audience (a seat, or None for spectators).
+    `told` keeps what was already made of it for an audience (a seat, or None for spectators), `for_all` what of that is
+    the same for every one.
     """
 
     match: Match
     happened: tuple[Happening, ...]
     conduct: tuple[MatchEvent, ...] = ()
     told: dict[Seat | None, Any] = msgspec.field(default_factory=dict)
+    for_all: Any = None
 
     @property
     def version(self) -> int:

@@ -160,14 +160,18 @@ class Presenter:
         return told
 
     def _commit(self, step: Step, audience: Seat | None) -> Any:
-        return self._pb.Commit(
-            version=step.version,
-            record_time=timestamp(step.match.updated_at_ms),
-            events=self.events(step.match, step.happened, audience),
-            match=self.match(step.match),
-            view=self.view(step.match, audience),
-            match_events=[conduct.encode(event) for event in step.conduct],
+        if step.for_all is None:
+            step.for_all = self._pb.Commit(
+                version=step.version,
+                record_time=timestamp(step.match.updated_at_ms),
+                match=self.match(step.match),
+                match_events=[conduct.encode(event) for event in step.conduct],
+            )
+        commit = self._pb.Commit(
+            events=self.events(step.match, step.happened, audience), view=self.view(step.match, audience)
         )
+        commit.MergeFrom(step.for_all)
+        return commit
 
     def _game(self, match: Match) -> AnyGame:
         return self._ruleset.pinned(match.rules_version, match.data_hash)
