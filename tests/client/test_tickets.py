@@ -86,6 +86,19 @@ async def _has_watched(world: World) -> bool:
     return bool(world.faults.requests("WatchTicket"))
 
 
+async def test_a_ticket_that_was_lost_is_taken_once_more(world: World, client: AsyncClient) -> None:
+    """[high-availability] A failover may lose the last ones; whoever waits in `play` still gets a match."""
+    world.faults.on_call["WatchTicket"] = lambda: lose_once(world)
+    assert (await client.play(POOL)).match_id
+    assert len(world.faults.requests("CreateTicket")) == 2
+
+
+def lose_once(world: World) -> None:
+    """Forget all tickets, the first time."""
+    if len(world.faults.requests("CreateTicket")) == 1:
+        world.queue.tickets.clear()
+
+
 async def test_an_unknown_ticket_is_not_found(client: AsyncClient) -> None:
     with pytest.raises(promontory.NotFound, match="TICKET_NOT_FOUND"):
         await client.ticket("t-none").seat()

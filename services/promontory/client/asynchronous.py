@@ -158,9 +158,18 @@ class AsyncClient:
     async def play(self, pool: str, *, request_id: str | None = None, entropy: bytes | None = None) -> Seat:
         """Enter the queue of `pool`, wait for the match, and return the seat in it.
 
-        Raises what `prepare` and `enter` do, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
+        A ticket that the platform has lost, as a failover may do, is taken once more. Raises what `prepare` and `enter`
+        do, and `TicketCancelled`. If the wait itself is cancelled, so is the ticket.
         """
         await self.prepare(pool)
+        try:
+            return await self._enter_and_wait(pool, request_id, entropy)
+        except NotFound as error:
+            if error.reason != "TICKET_NOT_FOUND":
+                raise
+        return await self._enter_and_wait(pool, request_id, entropy)
+
+    async def _enter_and_wait(self, pool: str, request_id: str | None, entropy: bytes | None) -> Seat:
         entering = asyncio.create_task(self.enter(pool, request_id=request_id, entropy=entropy))
         try:
             ticket = await asyncio.shield(entering)
