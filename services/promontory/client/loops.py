@@ -22,11 +22,11 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._stopped = False
+        self._stopped = self._is_left_open = False
         self._thread = threading.Thread(target=self._serve, name="promontory-client", daemon=True)
         self._process = os.getpid()
         self._thread.start()
-        atexit.register(self._halt)
+        atexit.register(self._end_with_process)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return what `coroutine` returns; an interrupt of the calling thread cancels it.
@@ -60,13 +60,18 @@ class LoopThread:
     def stop(self, last: Coroutine[Any, Any, None]) -> None:
         """Let what was cancelled come to its end, run `last`, and end the thread."""
         self.run(_after_cancelled(last))
-        atexit.unregister(self._halt)
+        atexit.unregister(self._end_with_process)
         self._halt()
 
     @property
     def is_usable(self) -> bool:
         """Whether the thread runs in this process; a fork leaves it behind."""
         return not self._stopped and self._process == os.getpid()
+
+    def _end_with_process(self) -> None:
+        """End the thread and leave its loop open: another may still bring it the end of a call, and stumble if not."""
+        self._is_left_open = True
+        self._halt()
 
     def _halt(self) -> None:
         if self.is_usable:
@@ -81,7 +86,8 @@ class LoopThread:
             self._loop.run_until_complete(_cancel_all())
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
-            self._loop.close()
+            if not self._is_left_open:
+                self._loop.close()
 
 
 async def _next(generator: AsyncGenerator[T]) -> T:
