@@ -24,6 +24,8 @@ PLAYERS = 8
 PLAYED_SECONDS = 4.0
 AWAY_SECONDS = 5.0
 FORGOTTEN_SECONDS = 0.5
+THINKING_SECONDS = {"Sentinel without guard, last commits lost": 0.3}
+"""How long players think, where nobody may take a ticket meanwhile: tickets are lost in earnest [high-availability]."""
 SETTINGS = {"PROMONTORY_POOLS_FILE": str(POOLS_FILE), "PROMONTORY_DRAIN_SECONDS": "5"}
 
 Make = Callable[[Path], AbstractContextManager[Group]]
@@ -76,7 +78,9 @@ async def test_a_primary_goes_under_play(case: str, tmp_path: Path) -> None:
     make, fault = CASES[case]
     with make(tmp_path / "servers") as group, _platform(group, tmp_path) as platform:
         victims: list[int] = []
-        journal = await play_while(_befall(group, fault, victims), platform, players=PLAYERS)
+        thinking = THINKING_SECONDS.get(case, 0)
+        work = _befall(group, fault, victims)
+        journal = await play_while(work, platform, players=PLAYERS, thinking_seconds=thinking)
         _print_figures(case, journal)
         faults = await oracles.faults(platform, journal, pools=pools())
         assert [*faults, *_unexplained(log_faults(platform.directory / "logs"))] == []
