@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakSet
 
-from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection
+from redis.asyncio import Connection, Redis, SSLConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from promontory.eventlog.redis_packing import PackingPool
 from promontory.eventlog.server_groups import Host
 
 LOOK_SECONDS = 1.0
@@ -93,7 +94,7 @@ class Sentinels:
         return votes.most_common(1)[0][0]
 
 
-class PrimaryPool(BlockingConnectionPool):
+class PrimaryPool(PackingPool):
     """Connections to the primary that `sentinels` name; `options` are those of a `BlockingConnectionPool`."""
 
     def __init__(self, sentinels: Sentinels, *, tls: bool, **options: Any) -> None:

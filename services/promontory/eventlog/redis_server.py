@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis, SSLConnection
+from redis.asyncio import Redis, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError
@@ -16,6 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from promontory.eventlog.redis_cluster import ClusterRedis, Topology, address_of, primaries
+from promontory.eventlog.redis_packing import PackingPool
 from promontory.eventlog.redis_sentinel import PrimaryPool, Sentinels
 from promontory.eventlog.redis_shared import SharedRedis
 from promontory.eventlog.server_groups import Host, Kind, ServerGroup, is_group, server_group
@@ -35,7 +36,7 @@ WAITING_CONNECTIONS = 4096
 """Of a cluster, each bucket's feed is waited for on a connection of its own."""
 
 
-MakePool = Callable[..., BlockingConnectionPool]
+MakePool = Callable[..., PackingPool]
 """Makes a pool of connections with the options it is given."""
 
 
@@ -97,7 +98,7 @@ def connect(url: str) -> Connections:
     Raises `ServerUrlError` if the URL of several servers is malformed.
     """
     if not is_group(url):
-        pool = partial(BlockingConnectionPool.from_url, url)
+        pool = partial(PackingPool.from_url, url)
         return Connections(_shared(pool), Redis.from_pool(pool(**_manners(BLOCKING_ANSWER_SECONDS))))
     group = server_group(url)
     return _by_sentinel(group) if group.kind is Kind.SENTINEL else _by_cluster(group)
@@ -151,9 +152,9 @@ def _node(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> Redis:
     return Redis.from_pool(_node_pool(host, group, options))
 
 
-def _node_pool(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> BlockingConnectionPool:
+def _node_pool(host: Host, group: ServerGroup, options: Mapping[str, Any]) -> PackingPool:
     tls: Mapping[str, Any] = {} if group.tls is None else {"connection_class": SSLConnection, **group.tls}
-    return BlockingConnectionPool(**{"host": host[0], "port": host[1], **tls, **options})
+    return PackingPool(**{"host": host[0], "port": host[1], **tls, **options})
 
 
 async def check_policy(client: Redis, *, require_aof: bool = True) -> None:

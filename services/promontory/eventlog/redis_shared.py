@@ -13,18 +13,16 @@ from contextlib import suppress
 from typing import Any
 
 from redis.asyncio import Connection, ConnectionPool, Redis
-from redis.connection import HiredisRespSerializer
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from promontory.eventlog.redis_packing import pack_command
 
 Command = Sequence[Any]
 
 OPENINGS = 3
 """How many connections are opened for one command, where each is gone before the command gets hold of it."""
-
-_SERIALIZER = HiredisRespSerializer()
-"""What an asynchronous connection packs by itself takes five times as long, since it does not use hiredis for that."""
 
 
 class SharedRedis(Redis):
@@ -135,7 +133,7 @@ class _Line:
 
     def ask(self, commands: Sequence[Command]) -> list[asyncio.Future[Any]]:
         """Send `commands`, and return what their answers will come in."""
-        packed = [_SERIALIZER.pack(*command) for command in commands]  # raises before any of them is to be sent
+        packed = [pack_command(*command) for command in commands]  # raises before any of them is to be sent
         ends = self._loop.time() + self._answer_seconds
         answers = [self._loop.create_future() for _ in commands]
         self._unsent += [part for command in packed for part in command]
