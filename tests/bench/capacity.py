@@ -209,7 +209,7 @@ def _stored(pieces: Pieces, site: Site) -> Iterator[Line]:
     matches = games * site.length * pace
     yield Line("matches open at once", arithmetic, matches, "matches")
     if watch := pieces.get("watch"):
-        yield from _watchers(watch["kib_per_watcher"], site, matches)
+        yield from _watchers(watch["many_matches"]["kib_per_watcher"], site, matches)
     by_cpu = next(line.result for line in _needed(site, site.assumed.peak) if line.what == "store")
     yield Line("primaries for their CPU", f"{rounded(by_cpu)} cores, one each", ceil(by_cpu), "")
     if footprint := pieces.get("footprint"):

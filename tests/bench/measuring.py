@@ -24,8 +24,8 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _MIB = 2**20
 
 
-class Spread(msgspec.Struct, frozen=True):
-    """Percentiles and the longest of some times, in ms."""
+class Spread(msgspec.Struct, frozen=True, rename=lambda name: f"{name}_ms"):
+    """Percentiles and the longest of some times, in ms; JSON has the unit in the names."""
 
     p50: float
     p95: float

@@ -23,6 +23,7 @@ from tests.bench.reporting import words
 from tests.bench.scale import GROUPS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000", "#999999")
+PERCENTILES = ("p50", "p95", "p99")
 WIDTH, HEIGHT, DPI = 8.5, 4.2, 110
 CLIENTS = {"bench", "clients"}
 """Processes that only measure."""
@@ -77,11 +78,11 @@ def latency(pieces: Pieces) -> Any:
         if each["variant"]["fsync"] != "always":
             systems.setdefault(_system(each["variant"]), []).append(each)
     figure, panels = plt.subplots(1, 3, layout="constrained", figsize=(WIDTH + 2, HEIGHT), sharey=True)
-    for axes, percentile in zip(panels, ("p50", "p95", "p99"), strict=True):
+    for axes, percentile in zip(panels, PERCENTILES, strict=True):
         for number, (system, found) in enumerate(systems.items()):
             ordered = sorted(found, key=lambda each: each["variant"]["matches"])
             counts = [each["variant"]["matches"] for each in ordered]
-            times = [each["latency"][percentile] for each in ordered]
+            times = [each["latency"][f"{percentile}_ms"] for each in ordered]
             style = ("o-", "s--", "^:", "d-.")[number % 4]
             axes.plot(counts, times, style, label=system, color=COLOURS[number % len(COLOURS)])
             axes.set_xticks(counts)
@@ -178,9 +179,9 @@ def bots(pieces: Pieces) -> Any:
     stacks["a tally"] = found["tallies"]["cpu_ms_per_tally"]
     _stack(left, stacks, "CPU ms a turn, or a tally")
     left.set_title("What a bot's turn costs")
-    for number, percentile in enumerate(("p50", "p95", "p99")):
+    for number, percentile in enumerate(PERCENTILES):
         places = [index + 0.27 * number for index in range(len(names))]
-        times = [each["latency"][percentile] for each in found["turns"]]
+        times = [each["latency"][f"{percentile}_ms"] for each in found["turns"]]
         bars = right.bar(places, times, 0.25, label=percentile, color=COLOURS[number])
         right.bar_label(bars, fmt="%.0f", fontsize=8)
     right.set_xticks([index + 0.27 for index in range(len(names))], names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.support.serving import create_keys
 
 UNLIMITED = "1000000"
 LONG = "3600"
+LOG_LINES = 10
 UNTROUBLED = {
     "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
     "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
@@ -46,6 +48,12 @@ class Processes:
         return child
 
     def close(self) -> None:
-        """End them all."""
+        """End them all, and tell on the standard error output of any that failed before."""
         for child in self._started:
+            if not child.running and child.wait() > 0:
+                sys.stderr.write(f"{child.name} had ended; the end of its log:\n{_end_of(child.log_file)}\n")
             child.kill()
+
+
+def _end_of(file: Path) -> str:
+    return "\n".join(file.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])

@@ -4,17 +4,68 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
 
+import grpc
 import msgspec
+from redis.exceptions import RedisError
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from promontory.local.processes import ProcessFailed
+from promontory.runtime.embedded import BinaryMissing, ServerFailed
+
 ROOTS = ("services/promontory/", "site-packages/", "lib/python3.11/")
 """What the files of functions are told without."""
+INTERRUPTED = 130
+"""What a shell takes for the end by Ctrl-C."""
+
+
+class BenchFailed(Exception):
+    """Something that is measured, or measured beside, does not do what it should; there are no figures."""
+
+
+EXPECTED = (BenchFailed, ProcessFailed, ServerFailed, BinaryMissing, OSError, RedisError, grpc.RpcError)
+"""What fails because of the machine, or because a process ended; all else is a mistake in a benchmark."""
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a benchmark as a program: whatever ends it, its processes end too, and what failed is said in short.
+
+    Being terminated is as good as Ctrl-C.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)
+    except (*EXPECTED, ExceptionGroup) as error:
+        _say(error)
+
+
+def _say(error: Exception) -> NoReturn:
+    """End with the causes of `error`, or raise it if it is a mistake."""
+    causes = list(_causes(error))
+    if not all(isinstance(cause, EXPECTED) for cause in causes):
+        raise error
+    first = causes[0]
+    text = f"{first.code()}: {first.details()}" if isinstance(first, grpc.aio.AioRpcError) else str(first)
+    sys.exit(f"nothing was measured: {text or repr(first)}")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _causes(each)
+    else:
+        yield error
 
 
 def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
@@ -23,6 +74,31 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"bench-{name}", description=description, formatter_class=raw)
     parser.add_argument("--json", action="store_true", help="print nothing but the line of JSON")
     return parser
+
+
+def count(text: str) -> int:
+    """Return a number of things, 1 or more, from an argument."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def amount(text: str) -> float:
+    """Return seconds, or another amount of something, more than 0, from an argument."""
+    try:
+        if 0 < (found := float(text)) < float("inf"):
+            return found
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
+def checkout(text: str) -> Path:
+    """Return the root of another checkout of the project from an argument."""
+    root = Path(text).resolve()
+    if not (root / "services" / "promontory" / "__init__.py").is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is no checkout of the project: try `git worktree add`")
+    return root
 
 
 def progress(*, quiet: bool) -> Progress:
