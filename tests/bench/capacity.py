@@ -26,8 +26,9 @@ from typing import Any
 
 import msgspec
 
-from tests.bench.costs import DAY_SECONDS, SEATS, Assumed, MissingPiece, Pieces, Site, site_of
-from tests.bench.reporting import parser_of, rounded, words
+from tests.bench.costs import DAY_SECONDS, SEATS, Assumed, PlannedSite, planned_site
+from tests.bench.earlier import Pieces, pieces_of
+from tests.bench.reporting import BenchFailed, amount, parser_of, rounded, run, share, words
 from tests.bench.tables import LINES
 
 KIB, GIB = 2**10, 2**30
@@ -66,7 +67,7 @@ class Reckoning(msgspec.Struct, frozen=True):
     missing: Sequence[str]
 
 
-class TooLittle(Exception):
+class TooLittle(BenchFailed):
     """Processes may not be used enough for what they are told."""
 
 
@@ -77,7 +78,7 @@ def reckon(pieces: Pieces, assumed: Assumed) -> Reckoning:
         MissingPiece: there is no `rules`, or no `scale` with moves of this kind.
         TooLittle: being told of commits takes more than half of the use, however few there are.
     """
-    site = site_of(pieces, assumed)
+    site = planned_site(pieces, assumed)
     need = f"{assumed.games_per_day:,.0f} games a day"
     sections = [
         Section("Assumed", list(_assumed(site))),
@@ -90,7 +91,7 @@ def reckon(pieces: Pieces, assumed: Assumed) -> Reckoning:
     return Reckoning(assumed, sections, [name for name in expected if name not in pieces])
 
 
-def _assumed(site: Site) -> Iterator[Line]:
+def _assumed(site: PlannedSite) -> Iterator[Line]:
     assumed = site.assumed
     yield Line("busiest hour", "times the average", assumed.peak, "times")
     yield Line("commands by house bots", "share of all", 100 * assumed.house, "%")
@@ -107,7 +108,7 @@ def _assumed(site: Site) -> Iterator[Line]:
         yield Line(f"being told of commits, {who}", arithmetic, feed.us, "µs")
 
 
-def _carried(site: Site) -> Iterator[Line]:
+def _carried(site: PlannedSite) -> Iterator[Line]:
     for process, what in MAINLY:
         if cost := site.costs.get(what, {}).get(process):
             arithmetic = f"{site.assumed.use} × 1,000,000 µs / {rounded(cost)} µs"
@@ -115,7 +116,7 @@ def _carried(site: Site) -> Iterator[Line]:
             yield Line(process, arithmetic, site.assumed.use * 1e6 / cost, f"{plural}/s")
 
 
-def _games_a_day(site: Site) -> Iterator[Line]:
+def _games_a_day(site: PlannedSite) -> Iterator[Line]:
     busy = DAY_SECONDS * site.assumed.use
     for game in site.games:
         cost = site.costs["move"]["rules"] + game.extra_us
@@ -123,7 +124,7 @@ def _games_a_day(site: Site) -> Iterator[Line]:
         yield Line(words(game.name), arithmetic, busy * 1e6 / (game.commands * cost), "games a day")
 
 
-def _cores(site: Site) -> Iterator[Line]:
+def _cores(site: PlannedSite) -> Iterator[Line]:
     rate, peak = site.games_per_second, site.assumed.peak
     yield Line("games a second", f"{rounded(site.assumed.games_per_day)} / {DAY_SECONDS:,} s", rate, "games/s")
     moves = rate * site.length
@@ -137,7 +138,7 @@ def _cores(site: Site) -> Iterator[Line]:
         yield Line(f"all, {when}", "sum of the above", sum(line.result for line in lines), "cores")
 
 
-def _walls(site: Site) -> Iterator[Line]:
+def _walls(site: PlannedSite) -> Iterator[Line]:
     """Yield from which rate on being told takes all that processes may use, and how many sites keep far from it."""
     for process, whose in (("rules", "of a game"), ("relay", "of all games")):
         feed, use = site.feeds[process], site.assumed.use
@@ -150,7 +151,7 @@ def _walls(site: Site) -> Iterator[Line]:
     yield Line("sites, each with a log of its own", arithmetic, count, "")
 
 
-def _sites(site: Site) -> tuple[int, str]:
+def _sites(site: PlannedSite) -> tuple[int, str]:
     """Return over how many sites matches must be spread so that being told takes half of the use at most, and why."""
     rates = {game.name: site.commands(game, site.assumed.peak) for game in site.games}
     busiest = max(rates, key=lambda name: rates[name])
@@ -159,7 +160,7 @@ def _sites(site: Site) -> tuple[int, str]:
         feed = site.feeds[process]
         room = site.assumed.use / 2 - feed.fixed
         if room <= 0:
-            raise TooLittle(f"being told takes {feed.fixed:.3f} cores of {process}, more than half of the use")
+            raise TooLittle(f"being told takes {feed.fixed:.3f} cores of {process}, half of --use {site.assumed.use}")
         taken = f"{process}: {rounded(rate)} commands/s of {words(whose)} × {rounded(feed.us)} µs / 1,000,000"
         found.append(
             (feed.us * rate / 1e6 / room, f"{taken} / ({site.assumed.use} / 2 − {feed.fixed:.3f}), rounded up")
@@ -168,7 +169,7 @@ def _sites(site: Site) -> tuple[int, str]:
     return max(1, ceil(most)), arithmetic
 
 
-def _needed(site: Site, times: float) -> Iterator[Line]:
+def _needed(site: PlannedSite, times: float) -> Iterator[Line]:
     """Yield the cores of every process at so many times the average: of rules and relays, a core is one process."""
     rate, (sites, _), use = site.games_per_second * times, _sites(site), site.assumed.use
     told, telling = 0.0, 0.0
@@ -182,7 +183,7 @@ def _needed(site: Site, times: float) -> Iterator[Line]:
             yield Line(process, arithmetic, (rate * per_game / 1e6 + extra) / use, "cores")
 
 
-def _followers(site: Site, times: float) -> Iterator[tuple[str, Line, float]]:
+def _followers(site: PlannedSite, times: float) -> Iterator[tuple[str, Line, float]]:
     """Yield what is told of commits, how many processes of it are needed, and the commits a second on all sites."""
     rate = site.games_per_second * times
     for game in site.games:
@@ -193,7 +194,7 @@ def _followers(site: Site, times: float) -> Iterator[tuple[str, Line, float]]:
     yield "relay", _processes(site, "relay", commands, rate * site.mean_per_game("relay") / 1e6), commands
 
 
-def _processes(site: Site, process: str, commands: float, work: float) -> Line:
+def _processes(site: PlannedSite, process: str, commands: float, work: float) -> Line:
     """Return how many processes do `work` cores of work on all sites, where there are so many commands a second."""
     (sites, _), use = _sites(site), site.assumed.use
     here, told = work / sites, site.feeds[process].cores(commands / sites)
@@ -202,7 +203,7 @@ def _processes(site: Site, process: str, commands: float, work: float) -> Line:
     return Line(process, arithmetic, sites * max(1, ceil(here / (use - told))), "cores")
 
 
-def _stored(pieces: Pieces, site: Site) -> Iterator[Line]:
+def _stored(pieces: Pieces, site: PlannedSite) -> Iterator[Line]:
     games = site.games_per_second * site.assumed.peak
     pace = site.assumed.seconds_per_move
     arithmetic = f"{rounded(games)} games/s × {rounded(site.length)} commands × {pace:g} s"
@@ -216,7 +217,7 @@ def _stored(pieces: Pieces, site: Site) -> Iterator[Line]:
         yield from _log(footprint, site, primaries=ceil(by_cpu))
 
 
-def _watchers(kib: float, site: Site, matches: float) -> Iterator[Line]:
+def _watchers(kib: float, site: PlannedSite, matches: float) -> Iterator[Line]:
     yield Line("watchers a GiB of rules", f"1,048,576 KiB / {rounded(kib)} KiB", GIB / KIB / kib, "watchers")
     watchers = matches * SEATS * (1 - site.assumed.house)
     arithmetic = f"{rounded(matches)} × {SEATS} seats × {1 - site.assumed.house:g} people"
@@ -225,7 +226,7 @@ def _watchers(kib: float, site: Site, matches: float) -> Iterator[Line]:
     yield Line("memory of their streams", arithmetic, watchers * kib * KIB / GIB, "GiB")
 
 
-def _log(footprint: Any, site: Site, *, primaries: int) -> Iterator[Line]:
+def _log(footprint: Any, site: PlannedSite, *, primaries: int) -> Iterator[Line]:
     assumed, sizes = site.assumed, {each["logs"]: each["bytes_per_commit"] for each in footprint["logs"]}
     memory = 0.0
     for game in site.games:
@@ -261,28 +262,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     usual, parser = Assumed(), parser_of("capacity", __doc__)
     add = parser.add_argument
     add("--bench", type=Path, default=Path("dist/bench.json"), help="what `make bench` kept (default: %(default)s)")
-    add("--games-per-day", type=float, default=usual.games_per_day, help="default: %(default).0f")
-    add("--peak", type=float, default=usual.peak, help="the busiest hour over the average (default: %(default)s)")
-    add("--use", type=float, default=usual.use, help="how busy a core may be, 0 to 1 (default: %(default)s)")
-    add("--house", type=float, default=usual.house, help="share of commands by house bots (default: %(default)s)")
-    add("--seconds-per-move", type=float, default=usual.seconds_per_move, help="default: %(default)s")
+    add("--games-per-day", type=amount, default=usual.games_per_day, help="default: %(default).0f")
+    add("--peak", type=amount, default=usual.peak, help="the busiest hour over the average (default: %(default)s)")
+    add("--use", type=share, default=usual.use, help="how busy a core may be, 0 to 1 (default: %(default)s)")
+    add("--house", type=share, default=usual.house, help="share of commands by house bots (default: %(default)s)")
+    add("--seconds-per-move", type=amount, default=usual.seconds_per_move, help="default: %(default)s")
     add(
-        "--kept-seconds", type=float, default=usual.kept_seconds, help="until a match is archived; default: %(default)s"
+        "--kept-seconds",
+        type=amount,
+        default=usual.kept_seconds,
+        help="until a match is archived; default: %(default)s",
     )
-    add("--primary-gib", type=float, default=usual.primary_gib, help="memory of a primary (default: %(default)s)")
+    add("--primary-gib", type=amount, default=usual.primary_gib, help="memory of a primary (default: %(default)s)")
     add("--kind", choices=tuple(LINES), default=usual.kind, help="how people play (default: %(default)s)")
     add("--games", nargs="+", default=usual.games, metavar="GAME", help="what is played, each alike (default: all)")
     chosen = vars(parser.parse_args(argv))
     bench, only_json = chosen.pop("bench"), chosen.pop("json")
     try:
-        found = reckon(json.loads(bench.read_bytes())["pieces"], Assumed(**chosen))
-    except (FileNotFoundError, MissingPiece) as error:
-        sys.exit(f"{bench} does not hold enough, run `make bench` first: {error}")
-    except TooLittle as error:
-        sys.exit(f"--use is too little: {error}")
+        found = reckon(pieces_of(bench), Assumed(**chosen))
+    except KeyError as error:
+        raise BenchFailed(f"{bench} was made by another version of `make bench`: it has no {error}") from error
     lines = [json.dumps(msgspec.to_builtins(found))] if only_json else markdown(found)
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

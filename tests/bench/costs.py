@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from tests.bench.earlier import Pieces
+from tests.bench.reporting import BenchFailed
 from tests.bench.scale import grouped
 from tests.bench.tables import GAME
 
@@ -25,7 +27,6 @@ PROCESSES = {
     "matchmaking": "matchmaking",
 }
 """What a process is, by the name that a benchmark gives it, without its number."""
-Pieces = Mapping[str, Any]
 Costs = Mapping[str, Mapping[str, float]]
 """CPU time in µs of what is done, and of it of each process."""
 
@@ -67,11 +68,11 @@ class Feed(msgspec.Struct, frozen=True):
         return self.fixed + self.us * rate / 1e6
 
 
-class MissingPiece(Exception):
+class MissingPiece(BenchFailed):
     """Without this piece nothing can be reckoned."""
 
 
-class Site(msgspec.Struct, frozen=True):
+class PlannedSite(msgspec.Struct, frozen=True):
     """What is reckoned with; `source` is where a move's costs are from, and `feeds` are by what processes are."""
 
     assumed: Assumed
@@ -118,12 +119,12 @@ class Site(msgspec.Struct, frozen=True):
         return sum(self.per_game(game, process) for game in self.games) / len(self.games)
 
 
-def site_of(pieces: Pieces, assumed: Assumed) -> Site:
+def planned_site(pieces: Pieces, assumed: Assumed) -> PlannedSite:
     """Return what is reckoned with, or raise `MissingPiece`."""
     scale = pieces.get("scale", {"figures": (), "told": ()})
     figure = next((each for each in reversed(scale["figures"]) if each["variant"]["kind"] == assumed.kind), None)
     if figure is None:
-        raise MissingPiece(f"scale, with moves by {assumed.kind}")
+        raise MissingPiece(f"`make bench` has not measured scale, with moves by {assumed.kind}")
     variant, rate = figure["variant"], figure["moves_per_second"]
     feeds = _feeds(scale, variant["store"])
     told = {"rules": variant["processes"] * feeds["rules"].cores(rate), "store": READERS * feeds["store"].cores(rate)}
@@ -134,7 +135,7 @@ def site_of(pieces: Pieces, assumed: Assumed) -> Site:
     if matchmaking := pieces.get("matchmaking"):
         costs["ticket"] = _by_process(matchmaking["flat_out"]["cpu_ms_per_ticket"])
     source = f"{variant['processes']} rules processes on a {variant['store']}, by {assumed.kind}"
-    return Site(assumed, source, costs, feeds, _games(pieces, assumed.games), turn)
+    return PlannedSite(assumed, source, costs, feeds, _games(pieces, assumed.games), turn)
 
 
 def _feeds(scale: Any, store: str) -> dict[str, Feed]:
@@ -177,8 +178,10 @@ def _commands_per_turn(bots: Any) -> float:
 
 def _games(pieces: Pieces, names: Sequence[str]) -> list[Game]:
     if "rules" not in pieces:
-        raise MissingPiece("rules")
+        raise MissingPiece("`make bench` has not measured rules")
     figures = {each["game"]: each for each in pieces["rules"]["figures"] if each["seats"] == SEATS}
+    if unknown := set(names) - set(figures):
+        raise MissingPiece(f"`make bench` has not measured rules of {', '.join(sorted(unknown))} with {SEATS} seats")
     lengths = {name: each["commands"] / each["games"] for name, each in figures.items()}
     own = {name: 1e6 / (each["games_per_second"] * lengths[name]) for name, each in figures.items()}
     return [Game(name, lengths[name], own[name] - own[GAME]) for name in names or figures]

@@ -1,13 +1,16 @@
-"""Pictures of what the benchmarks found: `python -m tests.bench.plots --help`.
+"""Pictures of what the benchmarks found: `make bench-plots`, or `python -m tests.bench.plots --help`.
 
 Reads the file that `make bench` keeps, and draws one PNG for each subject of which it holds figures. Colours are those
 of Okabe and Ito, which people who see colours differently can tell apart; bars carry their numbers.
+
+What it was before is drawn from figures of another checkout that were measured in turns with these
+(`make bench ARGS="--against CHECKOUT"`), and for all that is not there from an earlier file, if `--before` names one.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,19 +21,16 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
+from tests.bench.earlier import MEASURING, Pieces, compared, pieces_of
 from tests.bench.log import GOAL_MS
-from tests.bench.reporting import words
+from tests.bench.reporting import rounded, run, words
 from tests.bench.scale import GROUPS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000", "#999999")
 PERCENTILES = ("p50", "p95", "p99")
 WIDTH, HEIGHT, DPI = 8.5, 4.2, 110
-CLIENTS = {"bench", "clients"}
-"""Processes that only measure."""
 THIN = 0.06
 """The share of the longest bar below which a part of a stack goes unnumbered."""
-
-Pieces = Mapping[str, Any]
 
 
 def ratios(pieces: Pieces) -> Any:
@@ -41,24 +41,60 @@ def ratios(pieces: Pieces) -> Any:
         for kind, ratio in commands.get(f"ratio_to_{name}", {}).items():
             if ratio:
                 rows.append((f"{kind} command to {words(name)}", ratio))
-    for game, others in (rules or {}).get("ratios", {}).items():
+    for game, others in (rules or {}).get("ratio_to_openspiel", {}).items():
         python = [ratio for name, ratio in others.items() if name.startswith("python")]
         if python:
             rows.append((f"{words(game)}: decision to OpenSpiel's in Python", sum(python) / len(python)))
     for key in ("appends_everysec_64_to_application", "replay_folded_to_application"):
         if log and key in log["ratios"]:
             rows.append((f"log: {words(key)}", log["ratios"][key]))
-    figure, axes = plt.subplots(layout="constrained", figsize=(WIDTH, 0.42 * len(rows) + 1.4))
-    names, values = [name for name, _ in rows], [value for _, value in rows]
-    bars = axes.barh(names, values, color=[COLOURS[0] if value >= 1 else COLOURS[1] for value in values])
-    axes.bar_label(bars, fmt="%.2f", padding=3)
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.margins(x=0.15)
-    axes.invert_yaxis()
-    axes.set_xlabel("ours to theirs per CPU second (log: per second), above 1 ours does more")
-    axes.set_title("Ratios to others, measured in one run")
+    return _ratios(
+        [(name, ratio, f"{ratio:.2f}") for name, ratio in rows],
+        unit="ours to theirs per CPU second (log: per second), above 1 ours does more",
+        title="Ratios to others, measured in one run",
+    )
+
+
+def before_after(pieces: Pieces, before: Pieces) -> Any | None:
+    """Draw how many times as good everything is as it was, with the figures; None if nothing of before is there."""
+    found = compared(pieces, before)
+    rows = [
+        (each.name, each.ratio, f"{each.ratio:.2f}   {rounded(each.before)} → {rounded(each.now)} {each.unit}")
+        for each in found
+    ]
+    unit = "before to now for costs, now to before for rates: above 1 it has become better"
+    return _ratios(rows, unit=unit, title="Before and after", room=1.5) if rows else None
+
+
+def watch(pieces: Pieces) -> Any:
+    """Draw what a commit costs by the number of its watchers, and when the first and the last of them has it."""
+    found = pieces["watch"]["one_match"]
+    crowds = found["crowds"]
+    figure, (left, right) = plt.subplots(1, 2, layout="constrained", figsize=(WIDTH + 1.5, HEIGHT))
+    counts = [each["watchers"] for each in crowds]
+    left.plot(counts, [each["cpu_ms_per_commit"] for each in crowds], "o-", color=COLOURS[0])
+    for each in crowds:
+        place = (each["watchers"], each["cpu_ms_per_commit"])
+        left.annotate(rounded(place[1]), place, xytext=(0, 6), textcoords="offset points", ha="center")
+    alone = found["players_only_cpu_ms_per_commit"]
+    left.axhline(alone, color="black", linewidth=1, linestyle="--", label=f"players only: {rounded(alone)} ms")
+    left.set_ylabel("CPU ms of the rules process")
+    left.set_title("What a commit costs")
+    left.legend()
+    for number, (which, label) in enumerate({"first": "first", "middle": "half of them", "last": "all"}.items()):
+        times = [each[which]["p50_ms"] for each in crowds]
+        right.plot(counts, times, ("o-", "s--", "^:")[number], label=label, color=COLOURS[number])
+    right.set_ylabel("ms from submission, median")
+    right.set_title("When spectators have it")
+    right.legend()
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.margins(y=0.15)
+        axes.set_xticks(counts, [f"{each:,}" for each in counts])
+        axes.set_xlabel("spectators of one match")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.grid(visible=True, alpha=0.3)
     return figure
 
 
@@ -227,6 +263,7 @@ SUBJECTS: Mapping[str, tuple[str, Callable[[Pieces], Any]]] = {
     "ratios": ("commands", ratios),
     "cpu-per-command": ("commands", cpu_per_command),
     "latency": ("commands", latency),
+    "watch": ("watch", watch),
     "rules": ("rules", rules),
     "log": ("log", log),
     "matchmaking": ("matchmaking", matchmaking),
@@ -235,6 +272,26 @@ SUBJECTS: Mapping[str, tuple[str, Callable[[Pieces], Any]]] = {
     "scale": ("scale", scale),
 }
 """The pictures, by the names of their files: the piece that must be there, and what draws them."""
+BEFORE_AFTER = "before-after"
+
+
+def _ratios(rows: Sequence[tuple[str, float, str]], *, unit: str, title: str, room: float = 0.15) -> Any:
+    """Draw bars from 1 on to each ratio, with its label, and leave so much of the width for the labels."""
+    figure, axes = plt.subplots(layout="constrained", figsize=(WIDTH, 0.42 * len(rows) + 1.4))
+    names, values = [name for name, _, _ in rows], [value for _, value, _ in rows]
+    colours = [COLOURS[0] if value >= 1 else COLOURS[1] for value in values]
+    bars = axes.barh(names, [value - 1 for value in values], left=1, color=colours)
+    for bar, (_, value, label) in zip(bars, rows, strict=True):
+        place = (max(value, 1.0), bar.get_y() + bar.get_height() / 2)
+        axes.annotate(label, place, xytext=(4, 0), textcoords="offset points", va="center")
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlim(0.8 * min(1.0, *values), (1 + room) * 1.3 * max(1.0, *values))
+    axes.invert_yaxis()
+    axes.set_xlabel(unit)
+    axes.set_title(title)
+    return figure
 
 
 def _stacked(stacks: Mapping[str, Mapping[str, float]], unit: str, title: str) -> Any:
@@ -247,7 +304,7 @@ def _stacked(stacks: Mapping[str, Mapping[str, float]], unit: str, title: str) -
 def _stack(axes: Any, stacks: Mapping[str, Mapping[str, float]], unit: str) -> None:
     """Draw a bar for each of `stacks`, made of its parts but those of who measures."""
     stacks = {
-        name: {part: each for part, each in stack.items() if part not in CLIENTS} for name, stack in stacks.items()
+        name: {part: each for part, each in stack.items() if part not in MEASURING} for name, stack in stacks.items()
     }
     parts = list(dict.fromkeys(part for stack in stacks.values() for part in stack))
     totals = [sum(stack.values()) for stack in stacks.values()]
@@ -293,32 +350,43 @@ def _peer_colour(peer: Mapping[str, Any]) -> str:
     return COLOURS[1] if peer["language"] == "Python" else COLOURS[2]
 
 
-def draw(pieces: Pieces, directory: Path, names: Iterable[str]) -> list[Path]:
+def draw(pieces: Pieces, before: Pieces, directory: Path, names: Iterable[str]) -> list[Path]:
     """Draw the pictures called `names` of which there are figures, and return their files."""
     directory.mkdir(parents=True, exist_ok=True)
     files = []
     for name in names:
-        piece, subject = SUBJECTS[name]
-        if piece in pieces:
-            figure = subject(pieces)
+        if figure := _picture(name, pieces, before):
             files.append(directory / f"{name}.png")
             figure.savefig(files[-1], dpi=DPI, bbox_inches="tight", metadata={"Software": None})
             plt.close(figure)
     return files
 
 
+def _picture(name: str, pieces: Pieces, before: Pieces) -> Any | None:
+    if name == BEFORE_AFTER:
+        return before_after(pieces, before)
+    piece, subject = SUBJECTS[name]
+    try:
+        return subject(pieces) if piece in pieces else None
+    except KeyError as error:
+        sys.stderr.write(f"{name} is left out: the figures of {piece} have no {error}, so run `make bench` again\n")
+        return None
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw the pictures."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="bench-plots", description=__doc__, formatter_class=raw)
+    names = [*SUBJECTS, BEFORE_AFTER]
     parser.add_argument("figures", type=Path, nargs="?", default=Path("dist/bench.json"), help="default: %(default)s")
     parser.add_argument("--output", type=Path, default=Path("docs/performance"), help="where to (default: %(default)s)")
-    parser.add_argument("--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), metavar="PICTURE")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="PICTURE", help=", ".join(names))
+    parser.add_argument("--before", type=Path, metavar="FILE", help="an earlier file of `make bench`")
     arguments = parser.parse_args(argv)
-    pieces = json.loads(arguments.figures.read_bytes())["pieces"]
-    for file in draw(pieces, arguments.output, arguments.only):
-        print(file)  # noqa: T201 - what was drawn
+    before = pieces_of(arguments.before) if arguments.before else {}
+    for file in draw(pieces_of(arguments.figures), before, arguments.output, arguments.only):
+        sys.stdout.write(f"{file}\n")
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,7 +32,16 @@ class BenchFailed(Exception):
     """Something that is measured, or measured beside, does not do what it should; there are no figures."""
 
 
-EXPECTED = (BenchFailed, ProcessFailed, ServerFailed, BinaryMissing, OSError, RedisError, grpc.RpcError)
+EXPECTED = (
+    BenchFailed,
+    ProcessFailed,
+    ServerFailed,
+    BinaryMissing,
+    OSError,
+    RedisError,
+    grpc.RpcError,
+    subprocess.SubprocessError,
+)
 """What fails because of the machine, or because a process ended; all else is a mistake in a benchmark."""
 
 
@@ -57,7 +68,7 @@ def _say(error: Exception) -> NoReturn:
         raise error
     first = causes[0]
     text = f"{first.code()}: {first.details()}" if isinstance(first, grpc.aio.AioRpcError) else str(first)
-    sys.exit(f"nothing was measured: {text or repr(first)}")
+    sys.exit(text or repr(first))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -85,12 +96,18 @@ def count(text: str) -> int:
 
 def amount(text: str) -> float:
     """Return seconds, or another amount of something, more than 0, from an argument."""
-    try:
+    with suppress(ValueError):
         if 0 < (found := float(text)) < float("inf"):
             return found
-    except ValueError:
-        pass
     raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
+def share(text: str) -> float:
+    """Return a share of something, 0 to 1, from an argument."""
+    with suppress(ValueError):
+        if 0 <= (found := float(text)) <= 1:
+            return found
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
 def checkout(text: str) -> Path:

@@ -34,7 +34,7 @@ from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
 from promontory.games.registry import GAMES, AnyGame, entry
 from tests.bench.peers.openspiel import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
-from tests.bench.reporting import parser_of, place, progress, report, rounded, table
+from tests.bench.reporting import amount, checkout, count, parser_of, place, progress, report, rounded, run, table
 
 HOTTEST = 10
 ROUNDS = 3
@@ -204,13 +204,15 @@ def best(runs: Iterable[Figures]) -> Figures:
     return first
 
 
-def compared(checkout: Path, names: Sequence[str], limits: Limits) -> tuple[list[Figures], list[Figures]]:
+def compared(
+    against: Path, names: Sequence[str], limits: Limits, *, quiet: bool
+) -> tuple[list[Figures], list[Figures]]:
     """Return the figures of this checkout and of another one, measured in turns, each in processes of its own."""
     here = Path(__file__).parents[2]
-    runs: dict[Path, list[list[Figures]]] = {here: [], checkout: []}
-    for _ in range(ROUNDS):
-        for root, figures in runs.items():
-            figures.append(_measured_in(root, names, limits))
+    runs: dict[Path, list[list[Figures]]] = {here: [], against: []}
+    with progress(quiet=quiet) as shown:
+        for root in shown.track([here, against] * ROUNDS, description="Playing, in turns with the other checkout"):
+            runs[root].append(_measured_in(root, names, limits))
     ours, theirs = ([best(same) for same in zip(*each, strict=True)] for each in runs.values())
     return ours, theirs
 
@@ -221,28 +223,44 @@ def main(argv: Sequence[str] | None = None) -> None:
     limits = Limits(arguments.games, arguments.seconds, arguments.policy)
     names = [arguments.game] if arguments.game else [game.name for game in GAMES]
     theirs: list[Figures] = []
-    others: list[PeerFigures] = []
     if arguments.against:
-        figures, theirs = compared(arguments.against, names, limits)
+        figures, theirs = compared(arguments.against, names, limits, quiet=arguments.json)
     else:
         figures = _measured(names, limits, quiet=arguments.json)
-        others = _measured_peers(limits, quiet=arguments.json) if arguments.peers else []
+    others = _measured_peers(limits, quiet=arguments.json) if arguments.peers else []
     hot = {name: hottest(entry(name).load(), limits) for name in (names if arguments.profile else ())}
-    ratios = ratios_to_peers(figures, others)
-    found = {"figures": figures, "against": theirs, "peers": others, "hottest": hot, "ratios": ratios}
+    found = {
+        "ratio_to_openspiel": ratios_to_peers(figures, others),
+        "ratio_to_against": ratios_to(figures, theirs),
+        "figures": figures,
+        "against": theirs,
+        "peers": others,
+        "hottest": hot,
+    }
     report(found, _tables(figures, theirs, others, hot), only_json=arguments.json)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of("rules", __doc__)
     parser.add_argument("--game", choices=[game.name for game in GAMES], help="measure this game only")
-    parser.add_argument("--games", type=int, default=200, help="games with each number of seats (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=3, help="play no longer than this (default: %(default)s)")
+    parser.add_argument(
+        "--games", type=count, default=200, help="games with each number of seats (default: %(default)s)"
+    )
+    parser.add_argument("--seconds", type=amount, default=3, help="play no longer than this (default: %(default)s)")
     parser.add_argument("--policy", default="random", help="the policy in every seat (default: %(default)s)")
     parser.add_argument("--profile", action="store_true", help="also show the ten hottest functions of each game")
-    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with another checkout of the project")
+    parser.add_argument(
+        "--against", type=checkout, metavar="CHECKOUT", help="compare with another checkout of the project"
+    )
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave OpenSpiel's games out")
     return parser
+
+
+def ratios_to(figures: Iterable[Figures], theirs: Iterable[Figures]) -> dict[str, float]:
+    """Return how many decisions each game takes while it takes one in another checkout, with the fewest seats."""
+    pairs = reversed([(each, other) for each, other in zip(figures, theirs, strict=False)])
+    found = {each.game: round(each.decisions_per_second / other.decisions_per_second, 3) for each, other in pairs}
+    return dict(reversed(found.items()))
 
 
 def ratios_to_peers(figures: Iterable[Figures], others: Iterable[PeerFigures]) -> dict[str, dict[str, float]]:
@@ -280,7 +298,7 @@ def _measured_in(root: Path, names: Sequence[str], limits: Limits) -> list[Figur
         ran = subprocess.run(
             [sys.executable, "-m", "tests.bench.rules", "--json", "--no-peers", "--game", name, *options],
             cwd=Path(__file__).parents[2],
-            env={"PYTHONPATH": str(root.resolve() / "services")},
+            env={"PYTHONPATH": str(root / "services")},
             check=True,
             stdout=subprocess.PIPE,
         )
@@ -355,4 +373,4 @@ def _cells(columns: dict[str, Callable[[Figures], float]], each: Figures, other:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

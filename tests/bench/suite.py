@@ -1,17 +1,20 @@
 """All benchmarks in turn, within ten minutes: `make bench`, or `python -m tests.bench.suite --help`.
 
 Each piece runs in a process of its own, with less of everything than on its own, and prints its tables and one line of
-JSON. A piece that fails, or takes longer than it may, is left out and named. The JSON of all is kept in one file, which
-`python -m tests.bench.plots` draws pictures from. Leave the machine alone meanwhile: what others use shows in the
-figures as foreign cores.
+JSON. A piece that fails, or takes longer than it may, is left out and named. The JSON of all is kept in one file, piece
+by piece as they end, which `make bench-plots` draws pictures from. Leave the machine alone meanwhile: what others use
+shows in the figures as foreign cores.
+
+With `--against`, the pieces that can measure another checkout of the project in turns with this one do so, for pictures
+of before and after; they take twice as long. Make one with `git worktree add FOLDER COMMIT`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -22,24 +25,38 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from tests.bench.reporting import report, table
+from promontory.runtime import tied
+from tests.bench.earlier import Pieces, pieces_of
+from tests.bench.reporting import checkout, parser_of, report, run, table
 
 ROOT = Path(__file__).parents[2]
 TOTAL_SECONDS = 600
+GRACE_SECONDS = 15
+"""How long a piece that is told to end may take to end its processes."""
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A benchmark: its module below `tests.bench`, its arguments here, and how long it may take."""
+    """A benchmark: its module below `tests.bench`, its arguments here, and how long it may take.
+
+    One that `compares` measures another checkout too, in twice the time.
+    """
 
     name: str
     arguments: Sequence[str]
     seconds: int
+    compares: bool = False
+
+    def against(self, other: Path) -> Piece:
+        """Return the piece that measures the checkout `other` too, if this one can."""
+        if not self.compares:
+            return self
+        return Piece(self.name, [*self.arguments, "--against", str(other)], 2 * self.seconds, compares=True)
 
 
 PIECES = (
-    Piece("rules", ("--seconds", "1"), 100),
-    Piece("commands", ("--rounds", "2", "--seconds", "1"), 180),
-    Piece("watch", ("--watchers", "2000", "--matches", "200", "--seconds", "15"), 90),
+    Piece("rules", ("--seconds", "1"), 100, compares=True),
+    Piece("commands", ("--rounds", "2", "--seconds", "1"), 180, compares=True),
+    Piece("watch", ("--crowd-seconds", "4", "--watchers", "2000", "--matches", "200", "--seconds", "15"), 120),
     Piece("log", ("--seconds", "1"), 100),
     Piece("matchmaking", ("--seconds", "10"), 110),
     Piece("bots", (), 90),
@@ -49,40 +66,53 @@ PIECES = (
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """What became of a piece: its JSON, or why there is none, and how long it took."""
+    """What became of a piece: its JSON, or why there is none, how long it took, and all that it printed."""
 
     figures: Any
     failure: str
     seconds: float
+    printed: str = ""
 
 
-def run(piece: Piece, *, most_seconds: float) -> Ran:
-    """Run a piece, and pass on what it prints."""
+def run_piece(piece: Piece, *, most_seconds: float) -> Ran:
+    """Run a piece, for so many seconds at most."""
     began, seconds = time.perf_counter(), min(piece.seconds, most_seconds)
-    command = [sys.executable, "-m", f"tests.bench.{piece.name}", *piece.arguments]
-    try:
-        ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return Ran(None, f"took longer than {seconds:.0f} s", round(time.perf_counter() - began, 1))
-    sys.stdout.write(ran.stdout)
-    sys.stdout.flush()
+    program = [sys.executable, "-m", f"tests.bench.{piece.name}", *piece.arguments]
+    command = [sys.executable, "-I", "-S", tied.__file__, str(os.getpid()), *program]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, process_group=0) as process:
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return Ran(None, f"took longer than {seconds:.0f} s", round(time.perf_counter() - began, 1))
+        finally:
+            _end(process)
     taken = round(time.perf_counter() - began, 1)
     try:
-        return Ran(json.loads(ran.stdout.splitlines()[-1]), "", taken)
+        return Ran(json.loads(printed.splitlines()[-1]), "", taken, printed)
     except (IndexError, ValueError):
-        return Ran(None, f"ended with code {ran.returncode} and without figures", taken)
+        return Ran(None, f"ended with code {process.returncode} and without figures", taken, printed)
 
 
-def run_all(pieces: Sequence[Piece], console: Console) -> Iterator[tuple[str, Ran]]:
-    """Run the pieces in turn until the time is up, and yield what became of each."""
-    end = time.perf_counter() + TOTAL_SECONDS
+def _end(process: subprocess.Popen[str]) -> None:
+    """Have a piece end its processes and itself, unless it has."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def run_all(pieces: Sequence[Piece], console: Console, *, seconds: float) -> Iterator[tuple[str, Ran]]:
+    """Run the pieces in turn until so many seconds are over, and yield what became of each."""
+    end = time.perf_counter() + seconds
     for number, piece in enumerate(pieces, 1):
         left = end - time.perf_counter()
         if left <= 0:
             yield piece.name, Ran(None, "there was no time left", 0)
             continue
         console.print(f"{number} of {len(pieces)}: {piece.name}, {min(piece.seconds, left):.0f} s at most")
-        yield piece.name, run(piece, most_seconds=left)
+        yield piece.name, run_piece(piece, most_seconds=left)
 
 
 def machine() -> Mapping[str, Any]:
@@ -97,30 +127,47 @@ def machine() -> Mapping[str, Any]:
     }
 
 
+def keep(file: Path, name: str, figures: Any) -> None:
+    """Put the figures of a piece into a file, beside those of others that are there."""
+    kept = {"machine": machine(), "pieces": {**_kept(file), name: figures}}
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        fresh.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _kept(file: Path) -> Pieces:
+    return pieces_of(file) if file.exists() else {}
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the pieces, keep their figures in a file, and print what became of each."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=raw)
+    parser = parser_of("suite", __doc__)
     names = [piece.name for piece in PIECES]
-    parser.add_argument(
-        "--only", nargs="+", choices=names, default=names, metavar="PIECE", help=f"of {', '.join(names)}"
-    )
-    parser.add_argument("--output", type=Path, default=Path("dist/bench.json"), help="the file (default: %(default)s)")
+    add = parser.add_argument
+    add("--only", nargs="+", choices=names, default=names, metavar="PIECE", help=f"of {', '.join(names)}")
+    add("--output", type=Path, default=Path("dist/bench.json"), help="the file (default: %(default)s)")
+    add("--against", type=checkout, metavar="CHECKOUT", help="measure another checkout of the project too")
     arguments = parser.parse_args(argv)
-    chosen = [piece for piece in PIECES if piece.name in arguments.only]
-    ran = dict(run_all(chosen, Console(stderr=True)))
-    before = json.loads(arguments.output.read_bytes())["pieces"] if arguments.output.exists() else {}
-    fresh = {name: each.figures for name, each in ran.items() if not each.failure}
-    kept = {"machine": machine(), "pieces": {**before, **fresh}}
+    pieces, seconds = [piece for piece in PIECES if piece.name in arguments.only], TOTAL_SECONDS
+    if arguments.against:
+        pieces, seconds = [piece.against(arguments.against) for piece in pieces], 2 * TOTAL_SECONDS
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
-    made = table(f"Benchmarks, kept in {arguments.output}", "piece", "seconds", "")
-    for name, each in ran.items():
-        made.add_row(name, f"{each.seconds:.0f}", each.failure or "done")
-    failures = {name: each.failure for name, each in ran.items() if each.failure}
-    report({"output": str(arguments.output), "failures": failures}, [made])
+    _kept(arguments.output)
+    made, failures = table(f"Benchmarks, kept in {arguments.output}", "piece", "seconds", ""), {}
+    for name, ran in run_all(pieces, Console(stderr=True, quiet=arguments.json), seconds=seconds):
+        sys.stdout.write("" if arguments.json else ran.printed)
+        sys.stdout.flush()
+        made.add_row(name, f"{ran.seconds:.0f}", ran.failure or "done")
+        if ran.failure:
+            failures[name] = ran.failure
+        else:
+            keep(arguments.output, name, ran.figures)
+    report({"output": str(arguments.output), "failures": failures}, [made], only_json=arguments.json)
     sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
