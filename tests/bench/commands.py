@@ -20,7 +20,6 @@ import argparse
 import os
 import pstats
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,19 +28,33 @@ from typing import Any
 
 import msgspec
 import uvloop
+from rich.progress import Progress
 from rich.table import Table as Shown
 
 from tests.bench.contenders import Contender, FloorProcess, Platform
 from tests.bench.measuring import Meter, Spread, Window, together, turns
 from tests.bench.peers import node_servers
 from tests.bench.peers.floor_tables import FloorLoad
-from tests.bench.reporting import parser_of, place, report, rounded, table, words
+from tests.bench.reporting import (
+    amount,
+    checkout,
+    count,
+    parser_of,
+    place,
+    progress,
+    report,
+    rounded,
+    run,
+    table,
+    words,
+)
 from tests.bench.tables import LINES
 
 PROFILED_SECONDS = 5
 PROFILED_MATCHES = 20
 HOTTEST = 40
 USUAL_FSYNC = "everysec"
+SYSTEMS = ("promontory", "against", "floor", *node_servers.NAMES)
 
 
 class Variant(msgspec.Struct, frozen=True):
@@ -126,16 +139,9 @@ async def contenders(plan: Plan, directory: Path) -> Any:
         floor = FloorProcess(directory / "floor")
         add(floor)
         await floor.start(FloorLoad(platform.commits()))
-        for name in _peers(plan):
+        for name in node_servers.fetched() if plan.peers else ():
             add(node_servers.Peer(name, directory))
         yield {name: each for name, each in found.items() if not plan.only or name in plan.only}
-
-
-def _peers(plan: Plan) -> Sequence[str]:
-    if plan.peers and not node_servers.fetch():
-        sys.stderr.write("boardgame.io and Colyseus are left out: this machine has no Node.js with npm\n")
-        return ()
-    return node_servers.NAMES if plan.peers else ()
 
 
 def variants(found: dict[str, Contender], plan: Plan) -> list[Variant]:
@@ -183,16 +189,18 @@ def figures(variant: Variant, windows: Sequence[Window]) -> Figures:
     )
 
 
-async def measure(plan: Plan) -> Report:
+async def measure(plan: Plan, shown: Progress) -> Report:
     """Return the figures of all variants."""
+    step = shown.add_task("Opening matches")
     with tempfile.TemporaryDirectory() as name:
         async with contenders(plan, Path(name)) as found:
             await warm(found, plan)
-            windows: dict[Variant, list[Window]] = {}
-            for variant in turns(variants(found, plan), plan.rounds):
-                measured = await window(found[variant.system], variant, plan.seconds)
-                windows.setdefault(variant, []).append(measured)
-    order = variants(found, plan)
+            order = variants(found, plan)
+            windows: dict[Variant, list[Window]] = {each: [] for each in order}
+            shown.update(step, total=len(order) * plan.rounds, description="Playing, in turns")
+            for variant in turns(order, plan.rounds):
+                windows[variant].append(await window(found[variant.system], variant, plan.seconds))
+                shown.advance(step)
     return _report([figures(variant, windows[variant]) for variant in order], plan)
 
 
@@ -223,7 +231,7 @@ def _ratio(costs: dict[tuple[str, str], float], ours: tuple[str, str], other: tu
     return round(costs[other] / costs[ours], 3) if ours in costs and other in costs else None
 
 
-def shown(found: Report) -> Iterator[Shown]:
+def tables(found: Report) -> Iterator[Shown]:
     """Yield the tables that people read."""
     columns = ("fsync", "matches", "moves/s", "p50 ms", "p95", "p99", "CPU µs/move", "of which", "client", "foreign")
     made = table("Commands: each next one after all were told of the last", "system", *columns)
@@ -280,12 +288,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = parser_of("commands", __doc__)
     add = parser.add_argument
-    add("--matches", type=int, nargs="+", default=[1, 20, 50], help="matches at once (default: 1 20 50)")
-    add("--seconds", type=float, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
-    add("--rounds", type=int, default=3, help="how often each is (default: %(default)s)")
+    add("--matches", type=count, nargs="+", default=[1, 20, 50], help="matches at once (default: 1 20 50)")
+    add("--seconds", type=amount, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
+    add("--rounds", type=count, default=3, help="how often each is (default: %(default)s)")
     add("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure boardgame.io and Colyseus too")
-    add("--against", type=Path, metavar="CHECKOUT", help="measure another checkout of the project too, in turns")
-    add("--only", nargs="+", default=[], metavar="SYSTEM", help="measure only these: promontory, floor, against, ...")
+    add("--against", type=checkout, metavar="CHECKOUT", help="measure another checkout of the project too, in turns")
+    add("--only", nargs="+", default=[], choices=SYSTEMS, metavar="SYSTEM", help=f"of {', '.join(SYSTEMS)}")
     add(
         "--profile",
         nargs="?",
@@ -299,9 +307,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         report({"moves": moves}, [hottest(stats, moves)], only_json=chosen.json)
         return
     plan = Plan(chosen.matches, chosen.seconds, chosen.rounds, chosen.peers, chosen.against, chosen.only)
-    found = uvloop.run(measure(plan))
-    report(found, shown(found), only_json=chosen.json)
+    with progress(quiet=chosen.json) as shown:
+        found = uvloop.run(measure(plan, shown))
+    report(found, tables(found), only_json=chosen.json)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -16,7 +16,6 @@ from typing import Protocol
 
 import redis
 
-from promontory.local.functions import load_all
 from promontory.runtime.embedded import EmbeddedServer
 from promontory.runtime.settings import inherited
 from tests.bench.peers.floor_tables import (
@@ -27,6 +26,7 @@ from tests.bench.peers.floor_tables import (
     WatchedFloorTable,
 )
 from tests.bench.processes import Processes
+from tests.bench.reporting import BenchFailed
 from tests.bench.tables import GAME, LINES, Creating, Lines, Playable, Table
 
 HERE = Path(__file__).parent
@@ -145,7 +145,7 @@ class Platform(Durable):
 
     async def start(self) -> None:
         """Start the processes and wait until they serve."""
-        await load_all(self._store.url, require_aof=True)
+        self._processes.start("functions", "load-functions", self._own).succeed()
         rules = self._processes.start("rules", f"serve rules --game {GAME}", self._own)
         address, keys = rules.ready().grpc, self._processes.keys
         relay = self._processes.start("relay", "relay", {"PROMONTORY_RULES_TARGETS": f"{GAME}={address}", **self._own})
@@ -169,7 +169,7 @@ class Platform(Durable):
 def _kinds(checkout: Path) -> Sequence[str]:
     """Return the ways to play that the service has in another checkout."""
     service = checkout / "protos" / "promontory" / "api" / GAME / "v1" / f"{GAME}_service.proto"
-    return tuple(kind for kind in LINES if kind != "stream" or "rpc Play(" in service.read_text())
+    return tuple(kind for kind in LINES if kind != "stream" or "message PlayAction " in service.read_text())
 
 
 def _tables(lines: Lines, creating: Creating) -> Callable[[int], Playable]:
@@ -223,4 +223,4 @@ def serving(command: Sequence[str], *, cwd: Path, log: Path) -> tuple[subprocess
     for line in process.stdout:
         if line.startswith("{"):
             return process, json.loads(line)["port"]
-    raise RuntimeError(f"{command} ended before it served: see {log}:\n{log.read_text()[-2000:]}")
+    raise BenchFailed(f"{command} ended before it served: see {log}:\n{log.read_text()[-2000:]}")

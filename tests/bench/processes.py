@@ -50,7 +50,8 @@ class Processes:
     def close(self) -> None:
         """End them all, and tell on the standard error output of any that failed before."""
         for child in self._started:
-            if not child.running and child.wait() > 0:
+            was_ready = (self._directory / f"{child.name}.ready.json").exists()
+            if was_ready and not child.running and child.wait() > 0:
                 sys.stderr.write(f"{child.name} had ended; the end of its log:\n{_end_of(child.log_file)}\n")
             child.kill()
 

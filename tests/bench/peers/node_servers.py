@@ -7,21 +7,32 @@ on request, as the lock in `node/` says, into the user's cache; nothing of their
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from promontory.runtime.settings import inherited
 from tests.bench.contenders import serving, started
+from tests.bench.reporting import BenchFailed
 
 PEERS = Path(__file__).parent / "node"
 NAMES = ("boardgameio", "colyseus")
 IN_MEMORY = "none"
-NPM_OPTIONS = ("--omit=optional", "--omit=peer", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+NPM_OPTIONS = (
+    "--omit=optional",
+    "--omit=peer",
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    "--loglevel=error",
+    "--fetch-retries=1",
+)
 
 
 class Peer:
@@ -33,11 +44,11 @@ class Peer:
     pids: Mapping[str, int]
 
     def __init__(self, name: str, directory: Path) -> None:
-        """Start both; `fetch` must have been called. What they complain of goes into `directory`."""
+        """Start both; `fetched` must have named it. What they complain of goes into `directory`."""
         self.name, cache = name, folder()
-        log = directory / f"{name}.log"
-        self._server, port = serving(["node", f"{name}_server.js"], cwd=cache, log=log)
-        self._playing = started(["node", "client.js", name, str(port)], cwd=cache, log=log)
+        self._log = directory / f"{name}.log"
+        self._server, port = serving(["node", f"{name}_server.js"], cwd=cache, log=self._log)
+        self._playing = started(["node", "client.js", name, str(port)], cwd=cache, log=self._log)
         self.pids, self.client = {"server": self._server.pid}, self._playing.pid
 
     async def open(self, kind: str, matches: int) -> None:
@@ -55,9 +66,12 @@ class Peer:
     def _ask(self, question: Mapping[str, object]) -> Any:
         assert self._playing.stdin is not None
         assert self._playing.stdout is not None
-        self._playing.stdin.write(json.dumps(question) + "\n")
-        self._playing.stdin.flush()
-        return json.loads(self._playing.stdout.readline())
+        with suppress(BrokenPipeError):
+            self._playing.stdin.write(json.dumps(question) + "\n")
+            self._playing.stdin.flush()
+        if answer := self._playing.stdout.readline():
+            return json.loads(answer)
+        raise BenchFailed(f"{self.name} has ended, or lost its player:\n{self._log.read_text()[-2000:]}")
 
     def close(self) -> None:
         """End both processes."""
@@ -71,18 +85,29 @@ def folder() -> Path:
     return Path(inherited().get("XDG_CACHE_HOME") or Path.home() / ".cache") / "promontory" / "peers"
 
 
-def fetch() -> bool:
-    """Install the servers unless they are, and return whether they are: not without Node.js and npm."""
+def fetched() -> Sequence[str]:
+    """Install the servers unless they are, and return their names; say why there are none if they cannot be had."""
     npm = shutil.which("npm")
     if npm is None or not shutil.which("node"):
-        return False
-    place, lock = folder(), (PEERS / "package-lock.json").read_bytes()
+        sys.stderr.write("boardgame.io and Colyseus are left out: this machine has no Node.js with npm\n")
+        return ()
+    place = folder()
     place.mkdir(parents=True, exist_ok=True)
+    try:
+        with (place / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another benchmark may fetch them now
+            _install(npm, place)
+    except subprocess.CalledProcessError:
+        sys.stderr.write("boardgame.io and Colyseus are left out: npm could not fetch them\n")
+        return ()
+    return NAMES
+
+
+def _install(npm: str, place: Path) -> None:
     for file in PEERS.iterdir():
         shutil.copy(file, place)
-    installed = place / "node_modules" / ".promontory-lock"
-    if not installed.exists() or installed.read_bytes() != lock:
+    wanted, installed = place / "package-lock.json", place / "node_modules" / ".promontory-lock"
+    if not installed.exists() or installed.read_bytes() != wanted.read_bytes():
         sys.stderr.write(f"fetching boardgame.io and Colyseus into {place}\n")
         subprocess.run([npm, "ci", *NPM_OPTIONS], cwd=place, check=True, stdout=sys.stderr)
-        installed.write_bytes(lock)
-    return True
+        shutil.copy(wanted, installed)

@@ -7,6 +7,12 @@ const readline = require("node:readline");
 
 const MOVES_PER_MATCH = 500;
 
+/** Ends this process: without its server nothing more would come. */
+function lost() {
+  console.error("the connection to the server was lost");
+  process.exit(1);
+}
+
 /** Counts who of the two was told of a move. */
 class Match {
   constructor() {
@@ -34,6 +40,7 @@ class BoardgameMatch extends Match {
     this.number = number;
     this.sockets = [0, 1].map(() => io(`http://127.0.0.1:${port}/bench`, options));
     this.sockets.forEach((socket, seat) => {
+      socket.on("disconnect", lost);
       socket.on("update", (_id, state) => {
         this.stateId = state._stateID;
         this.onTold();
@@ -65,7 +72,10 @@ class ColyseusMatch extends Match {
     const join = () => new Client(`ws://127.0.0.1:${port}`);
     const first = await join().create("bench");
     this.rooms = [first, await join().joinById(first.roomId)];
-    for (const room of this.rooms) room.onMessage("marked", () => this.onTold());
+    for (const room of this.rooms) {
+      room.onLeave(lost);
+      room.onMessage("marked", () => this.onTold());
+    }
   }
 
   async renew() {
