@@ -142,7 +142,7 @@ class Site:
 def _note(bucket: str, number: int) -> tuple[Any, ...]:
     """Return the command that tells of a commit of a match in `bucket`, as appending one does."""
     match_id = f"{bucket.replace(':', '-')}-{str(number).translate(LETTERS).rjust(26, 'a')}"
-    return ("XADD", f"{{{bucket}}}:feed", "MAXLEN", "~", FEED_LENGTH, "*", "r", match_id, "v", 1, "e", 0)
+    return ("XADD", f"{{{bucket}}}:feed", "MAXLEN", "~", FEED_LENGTH, "*", "r", match_id, "v", 1, "e", 0, "d", "")
 
 
 def _table(lines: Lines, creating: Creating, number: int) -> Table:

@@ -319,6 +319,17 @@ async def test_the_feed_tells_of_every_commit(log: EventLog, stream: str, bucket
     assert notes == [FeedNote(stream, 1), FeedNote(stream, 2), FeedNote(stream, 3)]
 
 
+@pytest.mark.parametrize(
+    ("due", "told"), [({"a": 700, "b": 300}, 300), ({"a": 0, "b": None}, 0), ({"a": None}, None), ({}, None)]
+)
+async def test_the_feed_tells_when_the_earliest_obligation_of_a_commit_is_due(
+    log: EventLog, stream: str, bucket: str, due: dict[str, int | None], told: int | None
+) -> None:
+    """So that nobody looks for it before, nor for what was not set."""
+    await log.append(stream, proposal(due=due), expected=START)
+    assert (await log.feed({bucket: "0"}, block_ms=0))[1] == [FeedNote(stream, 1, told)]
+
+
 async def test_the_feed_goes_on_after_its_cursors(log: EventLog, stream: str, bucket: str) -> None:
     after = await append_chain(log, stream, 2)
     cursors, _ = await log.feed({bucket: "0"}, block_ms=0)

@@ -16,6 +16,7 @@ from promontory.eventlog.port import (
     START,
     ClockSkew,
     EventLogUnavailable,
+    FeedNote,
     Fenced,
     LogCorrupt,
     StoredEvent,
@@ -309,6 +310,15 @@ async def test_nothing_is_recorded_at_another_time_than_the_servers(
     await log.append(unique_stream, replace(timed, recorded_at_ms=now_ms()), expected=START)
     again = await log.append(unique_stream, replace(timed, recorded_at_ms=now_ms() + skew_ms), expected=START)
     assert (again.version, again.duplicate) == (1, True)
+
+
+async def test_a_note_by_an_older_writer_may_tell_of_something_due(
+    redis_connections: Connections, unique_stream: str, keys: dict[str, str]
+) -> None:
+    """While an update rolls, whoever follows the feed looks once too often rather than too late."""
+    await redis_connections.commands.xadd(keys["feed"], {"r": unique_stream, "v": "1", "e": "1"})
+    _, notes = await log_at(redis_connections).feed({bucket_of(unique_stream): "0"}, block_ms=0)
+    assert notes == [FeedNote(unique_stream, 1, 0)]
 
 
 async def test_the_feed_is_capped(redis_connections: Connections, unique_stream: str, keys: dict[str, str]) -> None:

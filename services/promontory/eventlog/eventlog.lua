@@ -63,15 +63,19 @@ local function append(KEYS, ARGV)
   end
   redis.call('HSET', KEYS[2], 'v', version, 'h', ARGV[6], 's', ARGV[7])
   redis.call('HSET', KEYS[3], ARGV[4], ARGV[5] .. '|' .. version)
+  local soonest
   for i = p + 3, #ARGV, 2 do
     redis.call('HDEL', KEYS[7], ARGV[i])
     if ARGV[i + 1] == '' then
       redis.call('ZREM', KEYS[5], ARGV[i])
     else
-      redis.call('ZADD', KEYS[5], integer(now + tonumber(ARGV[i + 1])), ARGV[i])
+      local delay = tonumber(ARGV[i + 1])
+      if not soonest or delay < soonest then soonest = delay end
+      redis.call('ZADD', KEYS[5], integer(now + delay), ARGV[i])
     end
   end
-  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[10], '*', 'r', ARGV[9], 'v', version, 'e', fence)
+  redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[10], '*', 'r', ARGV[9], 'v', version, 'e', fence,
+             'd', soonest and integer(soonest) or '')
   return {'OK', version}
 end
 

@@ -91,7 +91,8 @@ class MemoryEventLog:
             return Appended(earlier, duplicate=True)
         commit = self._commit(stream, proposed, expected)
         self._oblige(self._buckets[bucket_of(stream)], proposed)
-        self._buckets[bucket_of(stream)].feed.append(FeedNote(stream, commit.version))
+        soonest = min((delay for delay in proposed.due.values() if delay is not None), default=None)
+        self._buckets[bucket_of(stream)].feed.append(FeedNote(stream, commit.version, soonest))
         async with self._grown:
             self._grown.notify_all()
         return Appended(commit.version, duplicate=False, head=commit.head)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
+from struct import Struct
 from typing import Protocol
 
 import msgspec
+
+_FRAMING = Struct(">I").pack
 
 GENESIS = b""
 """The head hash of a stream without commits."""
@@ -171,10 +175,15 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 class FeedNote(msgspec.Struct, frozen=True):
-    """The feed's note that a stream got a commit."""
+    """The feed's note that a stream got a commit.
+
+    `due_in_ms` is how long after the commit the earliest obligation is due that it set, if it set any; 0 where an older
+    writer did not tell.
+    """
 
     stream: str
     version: int
+    due_in_ms: int | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -267,7 +276,8 @@ class EventLog(Protocol):
     async def backlogs(self, buckets: Sequence[str]) -> Mapping[str, Backlog]:
         """Return the backlog of each of `buckets` that has an obligation, due or ahead, as of the caller's clock.
 
-        Cheap: one round trip for all of them. Raises `PartlyUnavailable` with those that are known.
+        Cheap: one round trip for all of them, a second one for what is due. Raises `PartlyUnavailable` with those that
+        are known.
         """
 
 
@@ -303,10 +313,15 @@ def chain(stream: str, previous: bytes, version: int, proposed: Proposed | Commi
 
     Changing this makes every stored log unreadable.
     """
-    parts = [previous, stream.encode(), str(version).encode(), proposed.command_id.encode(), proposed.meta]
+    number, command_id, meta, framing = b"%d" % version, proposed.command_id.encode(), proposed.meta, _FRAMING
+    framed = [framing(len(previous)), previous, _framed(stream), framing(len(number)), number]
+    framed += (framing(len(command_id)), command_id, framing(len(meta)), meta)
     for event in proposed.events:
-        parts += (event.type.encode(), event.payload)
-    framed = b""
-    for part in parts:
-        framed += len(part).to_bytes(4, "big") + part
-    return hashlib.blake2b(framed, digest_size=16).digest()
+        framed += (_framed(event.type), framing(len(event.payload)), event.payload)
+    return hashlib.blake2b(b"".join(framed), digest_size=16).digest()
+
+
+@lru_cache(maxsize=4096)
+def _framed(name: str) -> bytes:
+    encoded = name.encode()
+    return _FRAMING(len(encoded)) + encoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import Any
 
@@ -87,6 +87,16 @@ class Tuning(msgspec.Struct, frozen=True):
 def _key(bucket: str, name: str) -> str:
     """Return the key `name` of `bucket`; all of a bucket's keys share a hash tag, so they lie on one node."""
     return f"{{{bucket}}}:{name}"
+
+
+@cache
+def _feed_key(bucket: str) -> str:
+    return _key(bucket, "feed")
+
+
+def _bucket(key: str) -> str:
+    """Return the bucket in whose hash tag `key` lies."""
+    return key[1 : key.index("}")]
 
 
 class _Keys:
@@ -300,14 +310,13 @@ class RedisEventLog:
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
         check_cursors(cursors)
-        start = {**cursors, **await self._ends([bucket for bucket, cursor in cursors.items() if cursor == "$"])}
-        keys = {bucket: _key(bucket, "feed") for bucket in start}
-        ends = {keys[bucket]: cursor for bucket, cursor in start.items()}
+        fresh = [bucket for bucket, cursor in cursors.items() if cursor == "$"] if "$" in cursors.values() else ()
+        start = {**cursors, **await self._ends(fresh)} if fresh else cursors
+        ends = dict(zip(map(_feed_key, start), start.values(), strict=True))
         read = await self._feeds.read(ends, block_ms=min(block_ms, self._tuning.max_block_ms))
         self._mend()
-        grown = {bucket: read[key] for bucket, key in keys.items() if key in read}
-        notes = [FeedNote(fields[b"r"].decode(), int(fields[b"v"])) for page in grown.values() for _, fields in page]
-        return {**start, **{bucket: page[-1][0].decode() for bucket, page in grown.items()}}, notes
+        notes = [_note(fields) for page in read.values() for _, fields in page]
+        return {**start, **{_bucket(key): page[-1][0].decode() for key, page in read.items()}}, notes
 
     async def _ends(self, buckets: Sequence[str]) -> Mapping[str, str]:
         if not buckets:
@@ -355,13 +364,13 @@ class RedisEventLog:
         return found
 
     async def _backlogs(self, keys: Sequence[str]) -> Mapping[str, Backlog]:
+        firsts = await self._caller.pipeline(*(("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys))
+        earliest = {key: int(float(first[1])) for key, first in zip(keys, firsts, strict=True) if first}
         now = self._clock()
-        replies = await self._caller.pipeline(
-            *(("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys), *(("ZCOUNT", key, "-inf", now) for key in keys)
-        )
-        earliest, due = replies[: len(keys)], replies[len(keys) :]
-        found = zip(keys, earliest, due, strict=True)
-        return {key: Backlog(count, int(float(first[1]))) for key, first, count in found if first}
+        late = [key for key, due_ms in earliest.items() if due_ms <= now]
+        counts = await self._pipeline(("ZCOUNT", key, "-inf", now) for key in late)
+        due = dict(zip(late, counts, strict=True))
+        return {key: Backlog(due.get(key, 0), due_ms) for key, due_ms in earliest.items()}
 
     async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
         """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""
@@ -414,6 +423,11 @@ async def open_log(
         log = RedisEventLog(connections.commands, blocking=connections.blocking, clock=clock, tuning=tuning)
         await log.start()
         yield log
+
+
+def _note(fields: Mapping[bytes, bytes]) -> FeedNote:
+    due_in_ms = fields.get(b"d", b"0")
+    return FeedNote(fields[b"r"].decode(), int(fields[b"v"]), int(due_in_ms) if due_in_ms else None)
 
 
 def _position(head: Sequence[bytes | None]) -> Position:

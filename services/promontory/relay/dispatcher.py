@@ -15,9 +15,9 @@ from promontory.eventlog.port import (
     EventLog,
     EventLogUnavailable,
     PartlyUnavailable,
-    bucket_of,
 )
 from promontory.games.registry import entry_by_code
+from promontory.relay.agenda import AGAIN_MS, Agenda
 from promontory.relay.deadlines import Deadlines
 from promontory.relay.domain import KINDS, Ages, ArchiveDue, BotTurn, ClockDue, Task, kind_of, parse, task_of
 from promontory.relay.fallbacks import Fallbacks
@@ -27,6 +27,10 @@ from promontory.runtime import clock, metrics
 log = structlog.get_logger()
 
 CLAIM_LIMIT = 100
+MANY_NOTES = 8
+"""How much news in one read is much."""
+LONGEST_WAIT_MS = 250
+"""How long news is waited for at a time, so that a relay stops soon once it is told to."""
 MAX_QUEUED = 2000
 """How many tasks may wait in a queue. More would only be sent again before their turn, and make a long queue longer."""
 
@@ -35,15 +39,17 @@ class Pace(msgspec.Struct, frozen=True):
     """How often everything is looked through, how long one attempt may take, and after how many the relay steps in.
 
     Clocks may differ by `max_skew_seconds`. After some news `gather_seconds` go by before the feeds are read again, so
-    that one read brings several: what comes alone is handed out at once. The relay stays away from a log that fails for
-    `pause_seconds`, and for `skew_pause_seconds` once clocks differ by more than they may.
+    that one read brings several: what comes alone is handed out at once. It is `long_gather_seconds` while much goes on
+    of which nothing is due. The relay stays away from a log that fails for `pause_seconds`, and for
+    `skew_pause_seconds` once clocks differ by more than they may.
     """
 
-    sweep_seconds: float = 0.25
+    sweep_seconds: float = 1.0
     lease_seconds: float = 10.0
     max_attempts: int = 5
     max_skew_seconds: float = 5.0
     gather_seconds: float = 0.02
+    long_gather_seconds: float = 0.05
     pause_seconds: float = 1.0
     skew_pause_seconds: float = 5.0
 
@@ -56,11 +62,12 @@ class OwnChores(msgspec.Struct, frozen=True):
 
 
 class Dispatcher:
-    """Follows the feeds of `buckets` as a wake-up, and sweeps them all now and then, because the feed is only a hint.
+    """Hands out what is due in `buckets`, once their feeds tell of it, or when it was to be.
 
-    Any number of dispatchers may run at once: an obligation is claimed under a lease, and tasks may come twice. While
-    the broker takes nothing, nothing is claimed, so that no attempt is lost on it. While a queue is full, what is
-    claimed is not sent, and comes again after its lease.
+    All are swept now and then, because the feed is only a hint. Any number of dispatchers may run at once: an
+    obligation is claimed under a lease, and tasks may come twice. While the broker takes nothing, nothing is claimed,
+    so that no attempt is lost on it. While a queue is full, what is claimed is not sent, and comes again after its
+    lease.
     """
 
     def __init__(
@@ -70,6 +77,7 @@ class Dispatcher:
         self._fallbacks, self._deadlines = chores.fallbacks, chores.deadlines
         self._buckets, self._pace = tuple(buckets), pace
         self._cursors: Mapping[str, str] = dict.fromkeys(buckets, "$")
+        self._agenda = Agenda()
         self._gauges = _Gauges(buckets, pace.lease_seconds)
         self._next_sweep = 0.0
         self._room: dict[str, int] = {}
@@ -99,26 +107,23 @@ class Dispatcher:
         return 0.0
 
     async def _turn(self) -> None:
-        wait_ms = max(1, round(self._pace.sweep_seconds * 1000))
-        self._cursors, notes = await self._log.feed(self._cursors, block_ms=wait_ms)
+        self._cursors, notes = await self._log.feed(self._cursors, block_ms=self._wait_ms())
+        self._agenda.note(notes, clock.now_ms())
+        due = self._agenda.due(clock.now_ms())
         if clock.monotonic() >= self._next_sweep:
             self._next_sweep = clock.monotonic() + self._pace.sweep_seconds
             await self.sweep()
-        elif notes:
-            await self._follow({bucket_of(note.stream): None for note in notes})
-            await asyncio.sleep(self._pace.gather_seconds)
+        else:
+            await self._hand_out(due)
+        if notes:
+            is_needless = len(notes) >= MANY_NOTES and not due
+            await asyncio.sleep(self._pace.long_gather_seconds if is_needless else self._pace.gather_seconds)
 
-    async def _follow(self, buckets: Mapping[str, None]) -> None:
-        """Hand out what is due in buckets that have grown. Most have nothing due: several are asked together first."""
-        if len(buckets) == 1:
-            await self._hand_out(buckets)
-            return
-        try:
-            backlogs = await self._log.backlogs(tuple(buckets))
-        except PartlyUnavailable as error:
-            await self._hand_out(self._due(error.found))
-            raise
-        await self._hand_out(self._due(backlogs))
+    def _wait_ms(self) -> int:
+        """Return how long to wait for news: until the next sweep, or until something is due before that."""
+        until_sweep = round((self._next_sweep - clock.monotonic()) * 1000)
+        longest = min(LONGEST_WAIT_MS, max(0, until_sweep))
+        return longest if self._broker_failed else self._agenda.wait_ms(clock.now_ms(), longest=longest)
 
     async def sweep(self) -> None:
         """Hand out all that is due in any bucket, and measure what waits.
@@ -134,6 +139,7 @@ class Dispatcher:
 
     async def _sweep(self, backlogs: Mapping[str, Backlog]) -> None:
         self._gauges.show(backlogs)
+        self._agenda.learn(backlogs)
         await self._look_for_room()
         await self._hand_out(self._due(backlogs))
         metrics.LAST_SWEEP.set(clock.now_ms() / 1000)
@@ -163,21 +169,32 @@ class Dispatcher:
         self._broker_failed = True
 
     async def _hand_out(self, buckets: Iterable[str]) -> None:
-        for bucket in buckets:
-            more = True
-            while more and not self._broker_failed:
-                claimed = await self._claim(bucket)
-                await self._meet(bucket, claimed)
-                more = len(claimed) == CLAIM_LIMIT
+        """Hand out what is due in `buckets`, all claimed at once; raise the first failure once the others are met."""
+        if self._broker_failed:
+            return
+        claiming = {asyncio.create_task(self._claim(bucket)) for bucket in buckets}
+        failures = list[BaseException]()
+        while claiming:
+            done, claiming = await asyncio.wait(claiming, return_when=asyncio.FIRST_COMPLETED)
+            failures += [error for each in done if (error := each.exception())]
+            await self._meet([claimed for each in done if not each.exception() for claimed in each.result()])
+        if failures:
+            raise failures[0]
 
     async def _claim(self, bucket: str) -> Sequence[Claimed]:
+        """Claim what is due in `bucket`, and note on the agenda when to look there again."""
         lease_ms = max(1, round(self._pace.lease_seconds * 1000))
-        return await self._log.claim(bucket, limit=CLAIM_LIMIT, lease_ms=lease_ms, max_attempts=self._pace.max_attempts)
-
-    async def _meet(self, bucket: str, claimed: Sequence[Claimed]) -> None:
-        tasks: list[Task] = []
+        attempts = self._pace.max_attempts
+        claiming = self._log.claim(bucket, limit=CLAIM_LIMIT, lease_ms=lease_ms, max_attempts=attempts)
+        claimed, earliest_ms = await asyncio.gather(claiming, self._log.oldest_due(bucket))  # in one round trip
+        self._agenda.looked(bucket, earliest_ms, clock.now_ms() + (0 if claimed else AGAIN_MS))
         for each in claimed:
             self._gauges.handed_out(bucket, each)
+        return claimed
+
+    async def _meet(self, claimed: Sequence[Claimed]) -> None:
+        tasks: list[Task] = []
+        for each in claimed:
             obligation = parse(each.name)
             if obligation is None:
                 metrics.OBLIGATIONS.labels(kind=kind_of(None), outcome="ignored").inc()

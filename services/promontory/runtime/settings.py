@@ -125,7 +125,7 @@ class RelaySettings(ProcessSettings):
 
     broker_url: str = ""
     rules_targets: str = ""
-    sweep_seconds: Seconds = 0.25
+    sweep_seconds: Seconds = 1
     lease_seconds: Seconds = 10
     max_attempts: Count = 5
     max_clock_skew_seconds: Seconds = 5

@@ -129,6 +129,14 @@ async def test_of_several_matches_that_went_on_those_with_something_due_are_hand
         await eventually(true(lambda: relay.broker.sent == [f"{TALLY}|1", f"{TALLY}2|1"]))
 
 
+async def test_what_is_due_later_is_handed_out_then_and_not_at_the_next_sweep(relay: Relay) -> None:
+    """[event_log 2.9] The feed tells when; so does each look at a bucket."""
+    pace = Pace(sweep_seconds=600, lease_seconds=0.05, max_attempts=5)
+    async with relay.running(pace):
+        await relay.log.append(MATCH, proposal(due={TALLY: 20}), expected=START)
+        await eventually(true(lambda: relay.broker.sent[:2] == [f"{TALLY}|1", f"{TALLY}|2"]))
+
+
 async def test_what_was_due_before_the_relay_started_is_found(relay: Relay) -> None:
     """[event_log 2.9] The feed is a hint; the sweep finds what it does not tell."""
     await relay.oblige(BOT)
