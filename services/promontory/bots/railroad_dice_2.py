@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from random import Random
 
+from msgspec.structs import replace
+
 from promontory.bots.port import NotToActError, Policy
 from promontory.bots.railroad_dice_2_dice import DiceChoices
 from promontory.bots.railroad_dice_2_sites import gray_site, home_site, tile_site
@@ -18,7 +20,6 @@ from promontory.games.railroad_dice_2.commands import (
     PlaceGray,
     PlaceHome,
     PlaceTile,
-    ReturnDice,
 )
 from promontory.games.railroad_dice_2.decider import RailroadDice2
 from promontory.games.railroad_dice_2.legal import LegalCommands, expand
@@ -70,10 +71,11 @@ def play_at_random(view: GameView, rng: Random) -> Command:
     Of the ways to return dice, which all mean to do without them, one is among those it chooses from.
     """
     seat, legal = _acting(view)
-    commands = list(expand(legal, seat))
-    returns = [command for command in commands if isinstance(command, ReturnDice)]
-    others = [command for command in commands if not isinstance(command, ReturnDice)]
-    return rng.choice([*others, *rng.sample(returns, min(1, len(returns)))])
+    if not legal.return_dice:
+        return rng.choice(list(expand(legal, seat)))
+    commands = list(expand(replace(legal, return_dice=()), seat))
+    returns = list(expand(LegalCommands(return_dice=legal.return_dice), seat))
+    return rng.choice([*commands, rng.choice(returns)])
 
 
 POLICIES: Mapping[str, Callable[[RailroadDice2], Policy]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promontory.games.railroad_dice_2.box import RollOption
 from promontory.games.railroad_dice_2.commands import (
     BuyLocomotive,
     EndTurn,
@@ -22,7 +23,6 @@ from promontory.games.railroad_dice_2.legal import (
     DieOptions,
     LegalCommands,
     LocomotiveOption,
-    RollOption,
     TileOptions,
     expand,
 )

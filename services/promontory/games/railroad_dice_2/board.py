@@ -103,34 +103,56 @@ class Board(msgspec.Struct, frozen=True, dict=True):
         """Return all dice with their squares, by `y`, then `x`."""
         return tuple((square, die) for square, die in zip(self.plan.squares, self.dice, strict=True) if die is not None)
 
+    def contents_with(self, cell: Cell, code: int) -> bytes:
+        """Return the contents after what `code` stands for was put on `cell`."""
+        return self.contents[:cell] + bytes((code,)) + self.contents[cell + 1 :]
+
     def with_die(self, square: Square, die: Die) -> Board:
         """Return the board after `die` was put on `square`, in place of a die that lay there; judges nothing."""
         cell = self.plan.cell(square)
-        dice = (*self.dice[:cell], die, *self.dice[cell + 1 :])
-        return replace(self, contents=_with_code(self.contents, cell, die.code), dice=dice)
+        dice = list(self.dice)
+        dice[cell] = die
+        return replace(self, contents=self.contents_with(cell, die.code), dice=tuple(dice))
 
     def with_station(self, square: Square, owner: Seat | None) -> Board:
         """Return the board after a station was put on `square`; judges nothing."""
-        contents = _with_code(self.contents, self.plan.cell(square), STATION)
+        contents = self.contents_with(self.plan.cell(square), STATION)
         return replace(self, contents=contents, stations=(*self.stations, Station(square, owner)))
 
 
-class TrackFaces(msgspec.Struct, frozen=True):
-    """The track faces of a component file. `dice` holds each face as a die in each of the four rotations.
+class Assortment(msgspec.Struct, frozen=True):
+    """The track faces of dice of a kind, in the order of the file.
 
-    `distinct_dice` holds them in each rotation that has tracks of its own, ascending, `distinct_tracks` those tracks.
-    `simple` and `complex` name the faces of each kind, in the order of the file.
+    `dice` holds each face in each rotation that has tracks of its own, ascending, `tracks` those tracks.
+    `has_single_pairs` tells whether a face has but one pair of edges.
     """
 
+    kind: DieKind
+    faces: tuple[str, ...]
+    dice: tuple[Die, ...]
+    tracks: tuple[Tracks, ...]
+    has_single_pairs: bool
+
+
+class TrackFaces(msgspec.Struct, frozen=True):
+    """The track faces of a component file. `dice` holds each face as a die in each of the four rotations."""
+
     dice: dict[str, tuple[Die, ...]]
-    distinct_dice: dict[str, tuple[Die, ...]]
-    distinct_tracks: dict[str, tuple[Tracks, ...]]
-    simple: tuple[str, ...]
-    complex: tuple[str, ...]
+    assortments: dict[DieKind, Assortment]
+
+    @property
+    def simple(self) -> tuple[str, ...]:
+        """The track faces of simple dice, in the order of the file."""
+        return self.assortments[DieKind.SIMPLE].faces
+
+    @property
+    def complex(self) -> tuple[str, ...]:
+        """The track faces of complex dice, in the order of the file."""
+        return self.assortments[DieKind.COMPLEX].faces
 
     def of(self, kind: DieKind) -> tuple[str, ...]:
         """Return the track faces of dice of `kind`."""
-        return self.simple if kind is DieKind.SIMPLE else self.complex
+        return self.assortments[kind].faces
 
     def die(self, face: str, rotation: int) -> Die:
         """Return the die that shows `face`, with the smallest rotation that has the same tracks as `rotation`."""
@@ -138,22 +160,24 @@ class TrackFaces(msgspec.Struct, frozen=True):
 
     def distinct(self, face: str) -> tuple[Die, ...]:
         """Return the dice that show `face` in each rotation that has tracks of its own, ascending."""
-        return self.distinct_dice[face]
+        return tuple(die for assortment in self.assortments.values() for die in assortment.dice if die.face == face)
 
 
 def track_faces(components: Components) -> TrackFaces:
     """Return the track faces of the component file."""
     dice = {shape.face: tuple(_rotations(shape)) for shape in components.shapes}
-    distinct = {
-        face: tuple(die for rotation, die in enumerate(turns) if die.rotation == rotation)
-        for face, turns in dice.items()
-    }
-    return TrackFaces(
+    return TrackFaces(dice, {kind: _assortment(kind, dice) for kind in DieKind})
+
+
+def _assortment(kind: DieKind, rotations: dict[str, tuple[Die, ...]]) -> Assortment:
+    faces = tuple(face for face, turns in rotations.items() if turns[0].kind is kind)
+    dice = tuple(die for face in faces for rotation, die in enumerate(rotations[face]) if die.rotation == rotation)
+    return Assortment(
+        kind=kind,
+        faces=faces,
         dice=dice,
-        distinct_dice=distinct,
-        distinct_tracks={face: tuple(die.tracks for die in turns) for face, turns in distinct.items()},
-        simple=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.SIMPLE),
-        complex=tuple(shape.face for shape in components.shapes if shape.kind is DieKind.COMPLEX),
+        tracks=tuple(die.tracks for die in dice),
+        has_single_pairs=any(die.tracks.bit_count() == 1 for die in dice),
     )
 
 
@@ -167,7 +191,3 @@ def empty_board(plan: Plan) -> Board:
     """Return a map without stations and dice."""
     contents = bytes(OFF_MAP if sign == NO_SIGN else EMPTY for sign in plan.signs)
     return Board(plan, contents, dice=(None,) * len(contents))
-
-
-def _with_code(contents: bytes, cell: Cell, code: int) -> bytes:
-    return contents[:cell] + bytes((code,)) + contents[cell + 1 :]

@@ -10,12 +10,23 @@ from promontory.games.railroad_dice_2.events import HandDie
 from promontory.games.railroad_dice_2.vocabulary import LOCOMOTIVE, QUESTION
 
 
+class RollOption(msgspec.Struct, frozen=True):
+    """Numbers of dice that may be rolled together."""
+
+    simple: int
+    complex: int
+
+
 class Box(msgspec.Struct, frozen=True):
-    """The components of a match, the track faces of its dice, and the dollars for a locomotive of each value."""
+    """The components of a match, with what the rules look up.
+
+    That are the track faces of its dice, the dollars for a locomotive of each value, and what can be rolled.
+    """
 
     components: Components
     faces: TrackFaces
     prices: dict[int, int]
+    rolls: tuple[RollOption, ...]
 
     def faces_of(self, die: HandDie) -> tuple[str, ...]:
         """Return the track faces that a die of the hand may be placed with [Railroad Dice 2 4.3]."""
@@ -45,4 +56,6 @@ class Box(msgspec.Struct, frozen=True):
 
 def box_of(components: Components) -> Box:
     """Return the box with these components."""
-    return Box(components, track_faces(components), {kind.value: kind.price for kind in components.locomotives})
+    prices = {kind.value: kind.price for kind in components.locomotives}
+    rolls = tuple(RollOption(roll.simple, roll.complex) for roll in components.dice.combinations)
+    return Box(components, track_faces(components), prices, rolls)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from promontory.games.kernel import Draws, Malformed, Outcome, Pile, Rejected, Seat
 from promontory.games.railroad_dice_2.box import box_of
@@ -41,7 +42,6 @@ from promontory.games.railroad_dice_2.vocabulary import ROTATIONS, EndReason, Ph
 MOST_STEPS = 4
 """How many dice one `Build` may place; a hand never holds more [Railroad Dice 2 4.3]."""
 
-_DiceCommand = RollDice | TakeComplex | RestockAll | UseLocomotive | ReturnDice
 _PHASES: dict[type[Command], tuple[Phase, ...]] = {
     PlaceTile: (Phase.LAYOUT,),
     PlaceHome: (Phase.HOMES,),
@@ -185,45 +185,14 @@ def _stand_in(course: Course) -> None:
 
 
 def _take(course: Course, command: Command, rng: Draws) -> None:
-    match command:
-        case PlaceDie():
-            place(course, command)
-        case Build():
-            build(course, command)
-        case Transport():
-            transport(course, command)
-        case EndTurn():
-            end_turn(course)
-        case BuyLocomotive():
-            buy(course, command)
-        case Resign(seat):
-            _resign(course, seat)
-        case PlaceTile():
-            place_tile(course, command)
-        case PlaceHome():
-            place_home(course, command)
-        case PlaceGray():
-            place_gray(course, command)
-        case _:
-            _take_dice(course, command, rng)
+    if isinstance(command, RollDice):
+        roll(course, command, rng)
+    else:
+        _DEEDS[type(command)](course, command)
 
 
-def _take_dice(course: Course, command: _DiceCommand, rng: Draws) -> None:
-    match command:
-        case RollDice():
-            roll(course, command, rng)
-        case TakeComplex():
-            take_complex(course, command)
-        case RestockAll():
-            restock_all(course)
-        case UseLocomotive():
-            use_locomotive(course, command)
-        case ReturnDice():
-            return_dice(course, command)
-
-
-def _resign(course: Course, seat: Seat) -> None:
-    course.happen(SeatResigned(seat))
+def _resign(course: Course, command: Resign) -> None:
+    course.happen(SeatResigned(command.seat))
     if len(course.state.players) - len(course.state.resigned) == 1:
         end_game(course, EndReason.RESIGNATION)
 
@@ -231,7 +200,7 @@ def _resign(course: Course, seat: Seat) -> None:
 def _check(state: State, command: Command) -> None:
     if state.phase is Phase.OVER:
         raise Rejected("MATCH_OVER", rule="Railroad Dice 2 5.3")
-    if command.seat not in range(len(state.players)):
+    if not 0 <= command.seat < len(state.players):
         raise Malformed("SEAT_OUT_OF_RANGE", rule="Railroad Dice 2 3.1", seat=command.seat)
     if command.seat in state.resigned:
         raise Rejected("SEAT_RESIGNED", rule="R-59")
@@ -241,22 +210,49 @@ def _check(state: State, command: Command) -> None:
         raise Rejected("NOT_YOUR_TURN", rule="Railroad Dice 2 6.1", toAct=state.active)
     if state.phase not in _PHASES.get(type(command), (Phase.TURN,)):
         raise Rejected("WRONG_PHASE", rule="Railroad Dice 2 6.1", phase=state.phase.value)
-    field = _malformed(command)
+    judge = _FORMS.get(type(command))
+    field = "" if judge is None else judge(command)
     if field:
         raise Malformed("BAD_REQUEST", rule="Railroad Dice 2 6.2", field=field)
 
 
-def _malformed(command: Command) -> str:
-    """Return the first field that makes no sense in any state, empty if all do."""
-    match command:
-        case PlaceTile() | TakeComplex() | PlaceDie():
-            return "" if command.rotation in ROTATIONS else "rotation"
-        case Build(_, steps):
-            if not 1 <= len(steps) <= MOST_STEPS:
-                return "steps"
-            turned = [step.rotation in ROTATIONS for step in steps]
-            return "" if all(turned) else f"steps[{turned.index(False)}].rotation"
-        case ReturnDice(_, ()):
-            return "dice"
-        case _:
-            return ""
+def _malformed_rotation(command: PlaceTile | TakeComplex | PlaceDie) -> str:
+    return "" if command.rotation in ROTATIONS else "rotation"
+
+
+def _malformed_steps(command: Build) -> str:
+    if not 1 <= len(command.steps) <= MOST_STEPS:
+        return "steps"
+    turned = [step.rotation in ROTATIONS for step in command.steps]
+    return "" if all(turned) else f"steps[{turned.index(False)}].rotation"
+
+
+def _malformed_dice(command: ReturnDice) -> str:
+    return "" if command.dice else "dice"
+
+
+_FORMS: dict[type[Command], Callable[[Any], str]] = {
+    PlaceTile: _malformed_rotation,
+    TakeComplex: _malformed_rotation,
+    PlaceDie: _malformed_rotation,
+    Build: _malformed_steps,
+    ReturnDice: _malformed_dice,
+}
+"""What returns the first field that makes no sense in any state, empty if all do."""
+
+_DEEDS: dict[type[Command], Callable[[Course, Any], None]] = {
+    PlaceTile: place_tile,
+    PlaceHome: place_home,
+    PlaceGray: place_gray,
+    TakeComplex: take_complex,
+    RestockAll: lambda course, _: restock_all(course),
+    PlaceDie: place,
+    Build: build,
+    UseLocomotive: use_locomotive,
+    ReturnDice: return_dice,
+    BuyLocomotive: buy,
+    Transport: transport,
+    EndTurn: lambda course, _: end_turn(course),
+    Resign: _resign,
+}
+"""What the commands do that draw nothing."""

@@ -90,4 +90,4 @@ def _triggers(end: EndConditions, state: State, *, stalled: int, unpaid: bool) -
 def _is_all_linked(state: State) -> bool:
     """Tell whether somebody is linked to every station but the own home [R-48]."""
     others = len(state.map.stations) - 1
-    return any(len(player.linked) == others for player in state.players)
+    return others in [len(player.linked) for player in state.players]

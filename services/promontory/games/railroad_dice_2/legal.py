@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import msgspec
 
 from promontory.games.kernel import Seat
-from promontory.games.railroad_dice_2.box import Box
+from promontory.games.railroad_dice_2.box import Box, RollOption
 from promontory.games.railroad_dice_2.commands import (
     BuyLocomotive,
     Command,
@@ -27,12 +27,12 @@ from promontory.games.railroad_dice_2.commands import (
 from promontory.games.railroad_dice_2.events import HandDie
 from promontory.games.railroad_dice_2.layout import tile_squares, unlaid_tiles
 from promontory.games.railroad_dice_2.locomotives import can_buy
-from promontory.games.railroad_dice_2.placement import LegalPlacement, legal_placements
+from promontory.games.railroad_dice_2.placement import LegalPlacement, all_placements, legal_placements
 from promontory.games.railroad_dice_2.restocking import restocked_tiles
 from promontory.games.railroad_dice_2.state import State
 from promontory.games.railroad_dice_2.stations import gray_squares, home_squares
 from promontory.games.railroad_dice_2.transport import TransportOption, transport_options
-from promontory.games.railroad_dice_2.vocabulary import Phase, Square
+from promontory.games.railroad_dice_2.vocabulary import LOCOMOTIVE, QUESTION, DieKind, Phase, Square
 
 
 class TileOptions(msgspec.Struct, frozen=True):
@@ -41,13 +41,6 @@ class TileOptions(msgspec.Struct, frozen=True):
     tile_ids: tuple[str, ...]
     squares: tuple[Square, ...]
     rotations: tuple[int, ...]
-
-
-class RollOption(msgspec.Struct, frozen=True):
-    """Numbers of dice that may be rolled together."""
-
-    simple: int
-    complex: int
 
 
 class DieOptions(msgspec.Struct, frozen=True):
@@ -94,7 +87,7 @@ def legal_commands(box: Box, state: State, seat: Seat) -> LegalCommands:
 
     Raises `ValueError` for a seat that does not exist.
     """
-    if seat not in range(len(state.players)):
+    if not 0 <= seat < len(state.players):
         raise ValueError(f"there is no seat {seat} in a game for {len(state.players)}")
     if state.phase is Phase.OVER or seat in state.resigned:
         return LegalCommands()
@@ -113,53 +106,54 @@ def legal_commands(box: Box, state: State, seat: Seat) -> LegalCommands:
 
 
 def expand(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
-    """Yield, one by one, the commands that `legal` describes for `seat`, building in one go and resigning excepted.
+    """Return, one by one, the commands that `legal` describes for `seat`, building in one go and resigning excepted.
 
     Of placements with the same tracks only one comes, and of dice to be returned each choice once, ascending.
     """
-    yield from _set_up(legal, seat)
-    yield from _dice_action(legal, seat)
-    yield from _hand(legal, seat)
-    if legal.buy_locomotive is not None:
-        yield BuyLocomotive(seat, legal.buy_locomotive.value)
-    for option in legal.transports:
-        for locomotive in option.locomotives:
-            for count in range(1, min(locomotive, option.passengers) + 1):
-                yield Transport(seat, option.station, locomotive, count)
-    if legal.end_turn:
-        yield EndTurn(seat)
+    return chain(_set_up(legal, seat), _dice_action(legal, seat), _hand(legal, seat), _turn(legal, seat))
 
 
 def _set_up(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
     if legal.place_tile is not None:
-        for tile_id in legal.place_tile.tile_ids:
-            for square in legal.place_tile.squares:
-                for rotation in legal.place_tile.rotations:
-                    yield PlaceTile(seat, tile_id, square, rotation)
+        options = legal.place_tile
+        for tile_id, square, rotation in product(options.tile_ids, options.squares, options.rotations):
+            yield PlaceTile(seat, tile_id, square, rotation)
     for square in legal.home_squares:
         yield PlaceHome(seat, square)
     for square in legal.gray_squares:
         yield PlaceGray(seat, square)
 
 
-def _dice_action(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
-    for roll in legal.rolls:
-        yield RollDice(seat, roll.simple, roll.complex)
-    for option in legal.take_complex:
-        yield TakeComplex(seat, option.square, option.rotation, option.face)
+def _dice_action(legal: LegalCommands, seat: Seat) -> list[Command]:
+    commands: list[Command] = [RollDice(seat, roll.simple, roll.complex) for roll in legal.rolls]
+    commands += [TakeComplex(seat, option.square, option.rotation, option.face) for option in legal.take_complex]
     if legal.restock_all:
-        yield RestockAll(seat)
+        commands.append(RestockAll(seat))
+    return commands
 
 
-def _hand(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
+def _hand(legal: LegalCommands, seat: Seat) -> list[Command]:
+    commands: list[Command] = []
     for die in legal.dice:
-        for option in die.placements:
-            yield PlaceDie(seat, die.die, option.square, option.rotation, option.face)
-        for tile_id in die.tile_ids:
-            yield UseLocomotive(seat, die.die, tile_id)
+        number = die.die
+        commands += [PlaceDie(seat, number, to.square, to.rotation, to.face) for to in die.placements]
+        commands += [UseLocomotive(seat, number, tile_id) for tile_id in die.tile_ids]
     for size in range(1, len(legal.return_dice) + 1):
-        for dice in combinations(legal.return_dice, size):
-            yield ReturnDice(seat, dice)
+        commands += [ReturnDice(seat, dice) for dice in combinations(legal.return_dice, size)]
+    return commands
+
+
+def _turn(legal: LegalCommands, seat: Seat) -> list[Command]:
+    commands: list[Command] = []
+    if legal.buy_locomotive is not None:
+        commands.append(BuyLocomotive(seat, legal.buy_locomotive.value))
+    for option in legal.transports:
+        for locomotive in option.locomotives:
+            most = min(locomotive, option.passengers)
+            commands += [Transport(seat, option.station, locomotive, count) for count in range(1, most + 1)]
+    if legal.end_turn:
+        commands.append(EndTurn(seat))
+    return commands
 
 
 def _tile_options(box: Box, state: State) -> TileOptions:
@@ -174,17 +168,17 @@ def _tile_options(box: Box, state: State) -> TileOptions:
 def _in_turn(box: Box, state: State) -> LegalCommands:
     """Return what the active seat may do in its turn; dice are for those before the final phase."""
     buy = LocomotiveOption(state.stack[0], box.price(state.stack[0])) if can_buy(box, state) else None
-    transports = tuple(transport_options(state))
+    transports = transport_options(state)
     if state.phase is Phase.FINAL:
         return LegalCommands(buy_locomotive=buy, transports=transports, end_turn=True, resign=True)
     hand, may_act = state.turn.hand, not state.turn.dice_action_used
     placements = _Placements(box, state)
-    restocked = restocked_tiles(box.components, state)
+    restocked = restocked_tiles(box.components, state) if may_act or any(map(box.may_restock, hand)) else ()
     return LegalCommands(
-        rolls=tuple(_rolls(box, state)) if may_act else (),
-        take_complex=placements.of(box.faces.complex) if may_act and state.complex_dice else (),
+        rolls=_rolls(box, state) if may_act else (),
+        take_complex=placements.of_all(DieKind.COMPLEX) if may_act and state.complex_dice else (),
         restock_all=may_act and bool(restocked),
-        dice=tuple(_die_options(box, hand, placements, restocked)),
+        dice=_die_options(box, hand, placements, restocked),
         return_dice=tuple(sorted([die.die for die in hand])),
         buy_locomotive=buy,
         transports=transports,
@@ -194,35 +188,32 @@ def _in_turn(box: Box, state: State) -> LegalCommands:
 
 
 class _Placements:
-    """The legal placements of each face for the active seat, looked for once."""
+    """The legal placements for the active seat."""
 
     def __init__(self, box: Box, state: State) -> None:
         self._faces, self._board, self._network = box.faces, state.map, state.network(state.active)
         self._money = state.players[state.active].money
-        self._found: dict[str, tuple[LegalPlacement, ...]] = {}
 
-    def of(self, faces: Iterable[str]) -> tuple[LegalPlacement, ...]:
-        """Return the placements of several faces, one face after the other."""
-        return tuple(chain.from_iterable(map(self._of, faces)))
+    def of(self, die: HandDie) -> tuple[LegalPlacement, ...]:
+        """Return the placements of a die of the hand, one face after the other [Railroad Dice 2 4.3]."""
+        if die.face == LOCOMOTIVE:
+            return ()
+        if die.face == QUESTION:
+            return self.of_all(die.kind)
+        return legal_placements(self._board, self._network, self._faces, face=die.face, money=self._money)
 
-    def _of(self, face: str) -> tuple[LegalPlacement, ...]:
-        found = self._found.get(face)
-        if found is None:
-            found = legal_placements(self._board, self._network, self._faces, face=face, money=self._money)
-            self._found[face] = found
-        return found
+    def of_all(self, kind: DieKind) -> tuple[LegalPlacement, ...]:
+        """Return the placements of all faces of a kind of dice, one face after the other."""
+        return all_placements(self._board, self._network, self._faces, kind=kind, money=self._money)
 
 
-def _rolls(box: Box, state: State) -> Iterator[RollOption]:
-    for roll in box.components.dice.combinations:
-        if roll.simple <= state.simple_dice and roll.complex <= state.complex_dice:
-            yield RollOption(roll.simple, roll.complex)
+def _rolls(box: Box, state: State) -> tuple[RollOption, ...]:
+    simple, complex_ = state.simple_dice, state.complex_dice
+    return tuple([roll for roll in box.rolls if roll.simple <= simple and roll.complex <= complex_])
 
 
 def _die_options(
     box: Box, hand: Iterable[HandDie], placements: _Placements, restocked: tuple[str, ...]
-) -> Iterator[DieOptions]:
-    for die in hand:
-        options = DieOptions(die.die, placements.of(box.faces_of(die)), restocked if box.may_restock(die) else ())
-        if options.placements or options.tile_ids:
-            yield options
+) -> tuple[DieOptions, ...]:
+    options = [DieOptions(die.die, placements.of(die), restocked if box.may_restock(die) else ()) for die in hand]
+    return tuple([option for option in options if option.placements or option.tile_ids])

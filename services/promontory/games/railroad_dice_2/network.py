@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import compress
 from operator import or_
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,8 +28,11 @@ from promontory.games.railroad_dice_2.edges import (
     opposite,
     pairs_of,
 )
-from promontory.games.railroad_dice_2.plan import Cell
+from promontory.games.railroad_dice_2.plan import Cell, Plan
 from promontory.games.railroad_dice_2.vocabulary import Square
+
+Arrival = tuple[Cell, Edge]
+"""A cell, and the edge through which a train comes into it."""
 
 _CODES = range(256)
 
@@ -67,8 +71,23 @@ LEFT: dict[bool, tuple[tuple[Edges, ...], ...]] = {
 }
 """Likewise: the edges through which they may leave."""
 
-EXITS: dict[bool, tuple[tuple[tuple[Edge, ...], ...], ...]] = {
-    reversing: tuple(tuple(map(edges_of, by_edge)) for by_edge in table) for reversing, table in _LEFT_BY_EDGE.items()
+
+class Exit(NamedTuple):
+    """An edge that a train leaves through, and that of the neighbour which it then comes in through, with its bit."""
+
+    edge: Edge
+    entry: Edge
+    bit: Edges
+
+
+EXITS_OF: tuple[tuple[Exit, ...], ...] = tuple(
+    tuple(Exit(edge, opposite(edge), 1 << opposite(edge)) for edge in edges_of(edges)) for edges in SETS_OF_EDGES
+)
+"""By set of edges: the ways out through them, ascending."""
+
+EXITS: dict[bool, tuple[tuple[tuple[Exit, ...], ...], ...]] = {
+    reversing: tuple(tuple(EXITS_OF[edges] for edges in by_edge) for by_edge in table)
+    for reversing, table in _LEFT_BY_EDGE.items()
 }
 """Likewise, by the single edge that a train comes in through."""
 
@@ -88,15 +107,20 @@ class Network(msgspec.Struct, frozen=True):
 
 def network_of(board: Board, home: Square) -> Network:
     """Return the network of the home on `home`, searched from scratch."""
-    start = board.plan.cell(home)
-    arrivals = bytearray(len(board.contents))
-    todo: list[tuple[Cell, Edge]] = []
-    for edge in EDGES:
-        onward = start + board.plan.steps[edge]
-        if board.contents[onward] not in (STATION, OFF_MAP):
-            arrivals[onward] |= 1 << opposite(edge)
-            todo.append((onward, opposite(edge)))
+    arrivals, todo = bytearray(len(board.contents)), first_arrivals(board, home)
+    for cell, edge in todo:
+        arrivals[cell] |= 1 << edge
     return _searched(Network(home, bytes(arrivals)), board, todo)
+
+
+def first_arrivals(board: Board, home: Square) -> list[Arrival]:
+    """Return where trains come to that leave the home: never to a station next to it."""
+    start, steps = board.plan.cell(home), board.plan.steps
+    return [
+        (start + steps[edge], opposite(edge))
+        for edge in EDGES
+        if board.contents[start + steps[edge]] not in (STATION, OFF_MAP)
+    ]
 
 
 def extended(network: Network, board: Board, square: Square) -> Network:
@@ -106,23 +130,37 @@ def extended(network: Network, board: Board, square: Square) -> Network:
     return _searched(network, board, [(cell, edge) for edge in edges_of(arrivals)]) if arrivals else network
 
 
-def _searched(network: Network, board: Board, todo: list[tuple[Cell, Edge]]) -> Network:
+def arrivals_with(network: Network, board: Board, cell: Cell, code: int) -> tuple[bytearray, list[Cell]]:
+    """Return the arrivals of the network if `code` stood on `cell`, and the stations that trains then come to anew."""
+    arrivals, contents = bytearray(network.arrivals), board.contents_with(cell, code)
+    return arrivals, _run(arrivals, contents, board.plan, [(cell, edge) for edge in edges_of(arrivals[cell])])
+
+
+def _searched(network: Network, board: Board, todo: list[Arrival]) -> Network:
     """Return the network after trains have run on from `todo`: arrivals that it holds already."""
-    arrivals, contents, steps = bytearray(network.arrivals), board.contents, board.plan.steps
-    exits, stations = EXITS[board.plan.reversing], set[Square]()
+    arrivals = bytearray(network.arrivals)
+    stations = _run(arrivals, board.contents, board.plan, todo)
+    linked = network.linked
+    if stations:
+        linked |= {board.plan.squares[station] for station in stations} - {network.home}
+    return Network(network.home, bytes(arrivals), linked)
+
+
+def _run(arrivals: bytearray, contents: bytes, plan: Plan, todo: list[Arrival]) -> list[Cell]:
+    """Let trains run on from `todo`, note in `arrivals` where they come, and return the stations they come to newly."""
+    steps, exits, stations = plan.steps, EXITS[plan.reversing], list[Cell]()
     while todo:
         cell, edge = todo.pop()
-        for out in exits[contents[cell]][edge]:
-            onward, entry = cell + steps[out], opposite(out)
-            if arrivals[onward] >> entry & 1:
+        for out, entry, bit in exits[contents[cell]][edge]:
+            onward = cell + steps[out]
+            if arrivals[onward] & bit:
                 continue
-            arrivals[onward] |= 1 << entry
+            arrivals[onward] |= bit
             if contents[onward] == STATION:
-                stations.add(board.plan.squares[onward])
+                stations.append(onward)
             else:
                 todo.append((onward, entry))
-    linked = network.linked | (stations - {network.home})
-    return Network(network.home, bytes(arrivals), linked)
+    return stations
 
 
 def traversed(network: Network, board: Board) -> frozenset[tuple[Square, Pair]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
-from itertools import compress
+from itertools import chain, compress
 from typing import NamedTuple
 
 import msgspec
 
 from promontory.games.kernel import Rejected
-from promontory.games.railroad_dice_2.board import COMPLEX, EMPTY, OFF_MAP, STATION, Board, Die, TrackFaces
+from promontory.games.railroad_dice_2.board import COMPLEX, EMPTY, OFF_MAP, STATION, Assortment, Board, Die, TrackFaces
 from promontory.games.railroad_dice_2.edges import (
     EDGE_NAMES,
     EDGES,
@@ -25,12 +25,11 @@ from promontory.games.railroad_dice_2.edges import (
 from promontory.games.railroad_dice_2.network import (
     ENDS,
     ENTERED,
+    EXITS_OF,
     LEFT,
     Network,
-    extended,
+    arrivals_with,
     frontier,
-    new_links,
-    run_on,
 )
 from promontory.games.railroad_dice_2.plan import Cell
 from promontory.games.railroad_dice_2.vocabulary import DieKind, Square
@@ -176,81 +175,89 @@ def _is_connected(board: Board, network: Network, die: Die, cell: Cell) -> bool:
     """
     new = die.tracks & ~board.contents[cell]
     fed = new & ENTERED[board.plan.reversing][die.tracks][network.arrivals[cell]]
-    if fed in (new, 0):
-        return fed == new
-    square = board.plan.squares[cell]
-    after = board.with_die(square, die)
-    return not new & ~run_on(extended(network, after, square), after, cell)
+    return fed == new if fed in (new, 0) else _found_links(board, network, die, cell) is not None
+
+
+def _found_links(board: Board, network: Network, die: Die, cell: Cell) -> tuple[Square, ...] | None:
+    """Return what a die would link, by `y`, then `x`; None if trains would not run on every new pair of it."""
+    arrivals, stations = arrivals_with(network, board, cell, die.code)
+    new = die.tracks & ~board.contents[cell]
+    if new & ~ENTERED[board.plan.reversing][die.tracks][arrivals[cell]]:
+        return None
+    reached = [board.plan.squares[station] for station in sorted(set(stations))]
+    return tuple([square for square in reached if square not in network.linked and square != network.home])
 
 
 def legal_placements(
     board: Board, network: Network, faces: TrackFaces, *, face: str, money: int
 ) -> tuple[LegalPlacement, ...]:
     """Return everything that `check_placement` accepts for `face`, by `y`, `x` and rotation."""
-    dice, tracks = faces.distinct(face), faces.distinct_tracks[face]
-    found = board.once(("placements", network.home, face, tracks), lambda: _placements(board, network, dice, tracks))
-    if dice[0].kind is DieKind.COMPLEX:
+    kind = faces.die(face, 0).kind
+    return _affordable(_placements(board, network, faces.assortments[kind])[face], kind, money)
+
+
+def all_placements(
+    board: Board, network: Network, faces: TrackFaces, *, kind: DieKind, money: int
+) -> tuple[LegalPlacement, ...]:
+    """Return everything that `check_placement` accepts for the faces of `kind`, one after the other."""
+    return _affordable(_placements(board, network, faces.assortments[kind])[_ALL], kind, money)
+
+
+def _affordable(found: tuple[LegalPlacement, ...], kind: DieKind, money: int) -> tuple[LegalPlacement, ...]:
+    if kind is DieKind.COMPLEX:
         return found
     return tuple([placement for placement in found if placement.cost <= money])
 
 
-def _placements(
-    board: Board, network: Network, dice: tuple[Die, ...], tracks: tuple[Tracks, ...]
-) -> tuple[LegalPlacement, ...]:
-    """Return what is legal for the face that `dice` show, whose tracks are `tracks`, if money does not matter."""
-    face, squares = dice[0].face, board.plan.squares
-    legal: list[LegalPlacement] = []
-    for cell, cost, surroundings in _sites(board, network, dice[0]):
-        for number, is_connected, onward in _fitting(tracks, surroundings):
-            die = dice[number]
-            if is_connected or _is_connected(board, network, die, cell):
-                links = _links(board, network, die, cell, onward) if onward else ()
-                legal.append(LegalPlacement(squares[cell], face, die.rotation, cost, links))
-    return tuple(legal)
+_ALL = ""
+"""Stands for all faces of a kind, one after the other."""
 
 
-class _Surroundings(NamedTuple):
-    """What decides which dice fit on a square: what lies on it and across its edges, where trains come up to it."""
-
-    content: int
-    sides: int
-    arrivals: Edges
-    reversing: bool
+def _placements(board: Board, network: Network, dice: Assortment) -> dict[str, tuple[LegalPlacement, ...]]:
+    """Return by face, and for `_ALL` of them, what is legal if money does not matter; found once by map and home."""
+    return board.once((network.home, dice.tracks), lambda: _looked_for(board, network, dice))
 
 
-class _Site(NamedTuple):
-    """A square that dice of a kind may come on."""
+def _looked_for(board: Board, network: Network, dice: Assortment) -> dict[str, tuple[LegalPlacement, ...]]:
+    squares, fits = board.plan.squares, _fits_of(dice.tracks, reversing=board.plan.reversing)
+    found: dict[str, list[LegalPlacement]] = {face: [] for face in dice.faces}
+    for cell, surroundings in _sites(board, network, dice):
+        for number, is_connected, onward in fits[surroundings]:
+            die, links = dice.dice[number], _NO_LINKS
+            if not is_connected or (onward and _is_new(board, network, cell, onward)):
+                links = _found_links(board, network, die, cell)
+            if links is not None:
+                cost = board.plan.costs[cell] if die.kind is DieKind.SIMPLE else 0
+                found[die.face].append(LegalPlacement(squares[cell], die.face, die.rotation, cost, links))
+    by_face = {face: tuple(placements) for face, placements in found.items()}
+    return by_face | {_ALL: tuple(chain.from_iterable(by_face.values()))}
 
-    cell: Cell
-    cost: int
-    surroundings: _Surroundings
+
+def _is_new(board: Board, network: Network, cell: Cell, onward: Edges) -> bool:
+    """Tell whether trains that leave `cell` through the edges `onward` come to where they did not before."""
+    arrivals, steps = network.arrivals, board.plan.steps
+    return 0 in [arrivals[cell + steps[edge]] & bit for edge, _, bit in EXITS_OF[onward]]
 
 
-def _sites(board: Board, network: Network, die: Die) -> list[_Site]:
-    """Return where dice like `die` may come: empty squares on the frontier, or simple dice.
+_NO_LINKS: tuple[Square, ...] | None = ()
 
-    Those that no train comes up to are left out, unless the die has a single pair and so may bring no new track.
+_Surroundings = int
+"""What decides which dice fit on a square: its content, where trains come up to it, and what is across its edges."""
+
+
+def _sites(board: Board, network: Network, dice: Assortment) -> list[tuple[Cell, _Surroundings]]:
+    """Return where dice of a kind may come, ascending: empty squares that trains come up to, or simple dice.
+
+    Simple dice that no train comes up to are left out unless a die has a single pair, so that it may bring no track.
     """
-    if die.kind is DieKind.SIMPLE:
-        return board.once(
-            ("frontier", network.home), lambda: [_site(board, network, cell) for cell in frontier(network, board)]
-        )
-    if die.tracks.bit_count() == 1:
-        return [_site(board, network, cell) for cell in _simple_dice_cells(board)]
-    return board.once(
-        ("simple dice", network.home),
-        lambda: [_site(board, network, cell) for cell in _simple_dice_cells(board) if network.arrivals[cell]],
-    )
-
-
-def _site(board: Board, network: Network, cell: Cell) -> _Site:
-    content, plan = board.contents[cell], board.plan
-    surroundings = _Surroundings(content, _sides(board, cell), network.arrivals[cell], plan.reversing)
-    return _Site(cell, 0 if content else plan.costs[cell], surroundings)
-
-
-def _simple_dice_cells(board: Board) -> Iterator[Cell]:
-    return compress(range(len(board.contents)), board.contents.translate(_IS_SIMPLE))
+    contents, arrivals = board.contents, network.arrivals
+    if dice.kind is DieKind.SIMPLE:
+        cells = frontier(network, board)
+    else:
+        cells = list(compress(range(len(contents)), contents.translate(_IS_SIMPLE)))
+        if not dice.has_single_pairs:
+            cells = [cell for cell in cells if arrivals[cell]]
+    return [(cell, _sides(board, cell) << 12 | arrivals[cell] << 8 | contents[cell]) for cell in cells]
 
 
 _IS_SIMPLE = bytes(EMPTY < code < COMPLEX for code in range(256))
@@ -267,25 +274,31 @@ class _Fit(NamedTuple):
     onward: Edges
 
 
-@lru_cache(maxsize=1 << 14)
-def _fitting(dice: tuple[Tracks, ...], site: _Surroundings) -> tuple[_Fit, ...]:
-    """Return those of `dice`, all of the kind that may come on the square, that may be legal there."""
-    beyond = _BEYOND[site.sides]
-    barred, wanted = beyond.off_map | beyond.closed, beyond.waiting if site.content else 0
-    fits = []
-    for number, tracks in enumerate(dice):
-        ends, new = ENDS[tracks], tracks & ~site.content
-        fed = new & ENTERED[site.reversing][tracks][site.arrivals]
-        if not (ends & barred or wanted & ~ends or site.content & ~tracks) and (fed or not new):
-            onward = LEFT[site.reversing][tracks][site.arrivals] & (beyond.waiting | beyond.station)
-            fits.append(_Fit(number, fed == new, onward))
-    return tuple(fits)
+class _Fits(dict[_Surroundings, tuple[_Fit, ...]]):
+    """Those of some dice, all of one kind, that may be legal on a square that takes this kind, by its surroundings.
+
+    They are worked out when they are first asked for.
+    """
+
+    def __init__(self, dice: tuple[Tracks, ...], *, reversing: bool) -> None:
+        super().__init__()
+        self._dice, self._reversing = dice, reversing
+
+    def __missing__(self, surroundings: _Surroundings) -> tuple[_Fit, ...]:
+        content, arrivals, sides = surroundings & 0xFF, surroundings >> 8 & 0xF, surroundings >> 12
+        fits = self[surroundings] = tuple(self._fitting(content, arrivals, _BEYOND[sides]))
+        return fits
+
+    def _fitting(self, content: int, arrivals: Edges, beyond: _Beyond) -> Iterator[_Fit]:
+        entered, left = ENTERED[self._reversing], LEFT[self._reversing]
+        barred, wanted = beyond.off_map | beyond.closed, beyond.waiting if content else 0
+        for number, tracks in enumerate(self._dice):
+            ends, new = ENDS[tracks], tracks & ~content
+            fed = new & entered[tracks][arrivals]
+            if not (ends & barred or wanted & ~ends or content & ~tracks) and (fed or not new):
+                yield _Fit(number, fed == new, left[tracks][arrivals] & (beyond.waiting | beyond.station))
 
 
-def _links(board: Board, network: Network, die: Die, cell: Cell, onward: Edges) -> tuple[Square, ...]:
-    """Return the new links, where trains come through the die to a station or to more track beyond `onward`."""
-    steps = board.plan.steps
-    if all(network.arrivals[cell + steps[edge]] >> opposite(edge) & 1 for edge in edges_of(onward)):
-        return ()
-    square = board.plan.squares[cell]
-    return new_links(network, extended(network, board.with_die(square, die), square))
+@lru_cache(maxsize=64)
+def _fits_of(dice: tuple[Tracks, ...], *, reversing: bool) -> _Fits:
+    return _Fits(dice, reversing=reversing)

@@ -7,6 +7,7 @@ a neighbour adds a constant, no step leaves the numbers, and cells ascend in the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import msgspec
 
@@ -14,6 +15,8 @@ from promontory.games.railroad_dice_2.components import Terrain
 from promontory.games.railroad_dice_2.vocabulary import Square
 
 Cell = int
+Tiles = int
+"""A set of tiles: bit `n` for the tile with number `n`."""
 
 OUTSIDE: Cell = 0
 """A cell of the rim: off every map."""
@@ -29,7 +32,7 @@ class Piece(msgspec.Struct, frozen=True):
     rows: tuple[str, ...]
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, dict=True):
     """What of a map never changes once its tiles lie. Strings, bytes and tuples are by cell.
 
     `signs` holds terrain signs, `NO_SIGN` off the map; `costs` dollars for a simple die; `tile_numbers` places in
@@ -47,6 +50,11 @@ class Plan(msgspec.Struct, frozen=True):
     tile_ids: tuple[str, ...]
     steps: tuple[int, int, int, int]
     reversing: bool = False
+
+    @cached_property
+    def tile_sets(self) -> tuple[Tiles, ...]:
+        """By cell: the set of nothing but the tile that covers it."""
+        return tuple([1 << number for number in self.tile_numbers])
 
     def cell(self, square: Square) -> Cell:
         """Return the cell of `square`; `OUTSIDE` for all squares beyond the rectangle of the map."""

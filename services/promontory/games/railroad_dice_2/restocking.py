@@ -26,26 +26,21 @@ def restock_of(components: Components, state: State, tile_id: str) -> Amounts:
 
 def restock_of_all(components: Components, state: State) -> Amounts:
     """Return what restocking all tiles adds, in the order laid; tiles that get nothing are not named [R-17]."""
-    return tuple(
-        TilePassengers(laid.tile_id, amount)
-        for laid, amount in zip(state.layout, _added(components, state), strict=True)
-        if amount > 0
-    )
+    return tuple([TilePassengers(tile_id, amount) for tile_id, amount in _added(components, state)])
 
 
 def restocked_tiles(components: Components, state: State) -> tuple[str, ...]:
     """Return the tiles that restocking adds to, in the order laid."""
-    added = _added(components, state)
-    return tuple(laid.tile_id for laid, amount in zip(state.layout, added, strict=True) if amount > 0)
+    return tuple([tile_id for tile_id, _ in _added(components, state)])
 
 
-def _added(components: Components, state: State) -> list[int]:
-    """Return for each tile, in the order laid, what restocking adds; not more than nothing if too many are there."""
-    restocking = components.restocking
-    worth, stations = restocking.passengers_per_station, state.map.station_counts
+def _added(components: Components, state: State) -> list[tuple[str, int]]:
+    """Return the tiles that restocking adds to, in the order laid, with how much it adds."""
+    restocking, counts = components.restocking, state.map.station_counts
+    worth, tiles = restocking.passengers_per_station, zip(state.layout, counts, state.passengers, strict=True)
     if restocking.restock_mode is RestockMode.ADD:
-        return [worth * count for count in stations]
-    return [worth * count - there for count, there in zip(stations, state.passengers, strict=True)]
+        return [(laid.tile_id, worth * count) for laid, count, _ in tiles if count]
+    return [(laid.tile_id, worth * count - there) for laid, count, there in tiles if worth * count > there]
 
 
 def is_restock_due(components: Components, state: State) -> bool:

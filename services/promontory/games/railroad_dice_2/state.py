@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from promontory.games.railroad_dice_2.events import (
     HomePlaced,
     IncomePaid,
     LayoutFixed,
+    Linked,
     LocomotiveBought,
     LocomotiveFaceUsed,
     LocomotivesScrapped,
@@ -162,114 +163,102 @@ def initial_state(box: Box, seats: int) -> State:
 
 
 def evolve(box: Box, state: State, event: Event) -> State:
-    """Return `state` after `event`; what happens most often is asked for first."""
-    match event:
-        case TurnStarted():
-            phase = Phase.TURN if state.phase is Phase.GRAYS else state.phase
-            return replace(state, phase=phase, active=event.seat, turn=Turn(event.turn))
-        case TurnEnded():
-            return replace(state, stalled=event.stalled, idle=event.idle)
-        case PassengersMoved():
-            return _moved(state, event)
-        case DiePlaced():
-            return _die_placed(box, state, event)
-        case DiceRolled() | ComplexTaken() | DiceReturned() | LocomotiveFaceUsed():
-            return _after_dice(state, event)
-        case LocomotiveBought(seat, value, price):
-            return _bought(state, seat, value, price=price)
-        case Restocked(_, cause, tiles):
-            return _in_turn(_boarded(state, tiles), cause)
-        case IncomePaid(seat, _, amount):
-            return _paid(state, seat, -amount)
-        case TilePlaced() | LayoutFixed() | HomePlaced() | GrayPlaced() | GrayPlacementEnded() | StartPlayerDrawn():
-            return _after_set_up(box, state, event)
-        case _:
-            return _after_rarer(state, event)
+    """Return `state` after `event`."""
+    return _EVOLVED[type(event)](box, state, event)
 
 
-def _after_rarer(state: State, event: Event) -> State:
-    match event:
-        case LocomotivesScrapped(value):
-            return _scrapped(state, value)
-        case FinalRefill(tiles) | PassengersPlaced(tiles):
-            return _boarded(state, tiles)
-        case EndTriggered(reasons):
-            return replace(state, phase=Phase.FINAL, triggers=reasons, triggered_turn=state.turn.number, idle=0)
-        case SeatResigned(seat):
-            return replace(state, resigned=(*state.resigned, seat))
-        case GameOver(reason, _, places):
-            return replace(state, phase=Phase.OVER, result=Result(reason, places))
-        case _:  # `Linked` tells what a placement did; the networks have it already
-            return state
+def _unchanged(_: Box, state: State, __: Linked) -> State:
+    """Return `state`: a link tells what a placement did; the networks have it already."""
+    return state
 
 
-def _after_set_up(box: Box, state: State, event: Event) -> State:
-    match event:
-        case StartPlayerDrawn(seat):
-            return replace(state, start_seat=seat, active=seat)
-        case TilePlaced(seat, tile_id, square, rotation):
-            layout = (*state.layout, LaidTile(tile_id, square, rotation))
-            active = state.active if seat is None else state.next_seat
-            return replace(state, layout=layout, passengers=(0,) * len(layout), active=active)
-        case LayoutFixed(shift):
-            layout = shifted(state.layout, shift)
-            board = empty_board(plan_of(box.components, layout))
-            return replace(state, phase=Phase.HOMES, active=state.start_seat, layout=layout, board=board)
-        case HomePlaced(seat, square):
-            return _home_placed(state, seat, square)
-        case GrayPlaced(seat, square):
-            grays_left = state.players[seat].grays_left - 1
-            players = _with(state.players, seat, grays_left=grays_left)
-            return replace(state, players=players, board=state.map.with_station(square, None), active=state.next_seat)
-        case _:
-            return replace(state, players=tuple(replace(player, grays_left=0) for player in state.players))
+def _start_drawn(_: Box, state: State, event: StartPlayerDrawn) -> State:
+    return replace(state, start_seat=event.seat, active=event.seat)
 
 
-def _home_placed(state: State, seat: Seat, square: Square) -> State:
-    board = state.map.with_station(square, seat)
-    players = _with(state.players, seat, network=network_of(board, square))
+def _tile_placed(_: Box, state: State, event: TilePlaced) -> State:
+    layout = (*state.layout, LaidTile(event.tile_id, event.square, event.rotation))
+    active = state.active if event.seat is None else state.next_seat
+    return replace(state, layout=layout, passengers=(0,) * len(layout), active=active)
+
+
+def _layout_fixed(box: Box, state: State, event: LayoutFixed) -> State:
+    layout = shifted(state.layout, event.shift)
+    board = empty_board(plan_of(box.components, layout))
+    return replace(state, phase=Phase.HOMES, active=state.start_seat, layout=layout, board=board)
+
+
+def _home_placed(_: Box, state: State, event: HomePlaced) -> State:
+    board = state.map.with_station(event.square, event.seat)
+    players = _with(state.players, event.seat, network=network_of(board, event.square))
     phase = Phase.GRAYS if state.next_seat == state.start_seat else state.phase
     return replace(state, players=players, board=board, phase=phase, active=state.next_seat)
 
 
-def _after_dice(state: State, event: Event) -> State:
-    turn = state.turn
-    match event:
-        case DiceRolled(_, number, dice):
-            rolled = replace(turn, dice_action_used=True, hand=dice, next_die=turn.next_die + len(dice))
-            return replace(_banked(state, dice, -1), rolls=number, turn=rolled)
-        case ComplexTaken(_, die, face):
-            taken = (HandDie(die, DieKind.COMPLEX, face),)
-            rolled = replace(turn, dice_action_used=True, hand=(*turn.hand, *taken), next_die=die + 1)
-            return replace(_banked(state, taken, -1), turn=rolled)
-        case DiceReturned(_, dice):
-            return _dropped(state, dice)
-        case LocomotiveFaceUsed(_, die):
-            return _dropped(state, (die,))
-        case _:
-            return state
+def _gray_placed(_: Box, state: State, event: GrayPlaced) -> State:
+    players = _with(state.players, event.seat, grays_left=state.players[event.seat].grays_left - 1)
+    return replace(state, players=players, board=state.map.with_station(event.square, None), active=state.next_seat)
+
+
+def _grays_ended(_: Box, state: State, __: GrayPlacementEnded) -> State:
+    return replace(state, players=tuple(replace(player, grays_left=0) for player in state.players))
+
+
+def _turn_started(_: Box, state: State, event: TurnStarted) -> State:
+    phase = Phase.TURN if state.phase is Phase.GRAYS else state.phase
+    return replace(state, phase=phase, active=event.seat, turn=Turn(event.turn))
+
+
+def _turn_ended(_: Box, state: State, event: TurnEnded) -> State:
+    return replace(state, stalled=event.stalled, idle=event.idle)
+
+
+def _rolled(_: Box, state: State, event: DiceRolled) -> State:
+    turn, dice = state.turn, event.dice
+    rolled = replace(turn, dice_action_used=True, hand=dice, next_die=turn.next_die + len(dice))
+    return replace(_banked(state, dice, -1), rolls=event.number, turn=rolled)
+
+
+def _taken(_: Box, state: State, event: ComplexTaken) -> State:
+    turn, taken = state.turn, HandDie(event.die, DieKind.COMPLEX, event.face)
+    rolled = replace(turn, dice_action_used=True, hand=(*turn.hand, taken), next_die=event.die + 1)
+    return replace(_banked(state, (taken,), -1), turn=rolled)
+
+
+def _returned(_: Box, state: State, event: DiceReturned) -> State:
+    return _dropped(state, event.dice)
+
+
+def _locomotive_used(_: Box, state: State, event: LocomotiveFaceUsed) -> State:
+    return _dropped(state, (event.die,))
 
 
 def _dropped(state: State, numbers: tuple[int, ...]) -> State:
     """Return `state` after dice of the hand went to the bank."""
     dice = [die for die in state.turn.hand if die.die in numbers]
-    hand = tuple(die for die in state.turn.hand if die.die not in numbers)
+    hand = tuple([die for die in state.turn.hand if die.die not in numbers])
     return replace(_banked(state, dice, 1), turn=replace(state.turn, hand=hand))
 
 
 def _banked(state: State, dice: Iterable[HandDie], sign: int) -> State:
     kinds = [die.kind for die in dice]
-    simple, complex_ = (sign * kinds.count(kind) for kind in DieKind)
-    return replace(state, simple_dice=state.simple_dice + simple, complex_dice=state.complex_dice + complex_)
+    simple = kinds.count(DieKind.SIMPLE)
+    complex_ = len(kinds) - simple
+    return replace(
+        state, simple_dice=state.simple_dice + sign * simple, complex_dice=state.complex_dice + sign * complex_
+    )
 
 
 def _die_placed(box: Box, state: State, event: DiePlaced) -> State:
     """Lay the die, let trains run on it, and take the one it replaced into the hand."""
     board = state.map.with_die(event.square, box.faces.die(event.face, event.rotation))
-    players = tuple(_extended(player, board, event.square) for player in state.players)
-    hand = tuple(die for die in state.turn.hand if die.die != event.die)
-    returned = () if event.returned is None else (event.returned,)
-    turn = replace(state.turn, hand=(*hand, *returned), next_die=state.turn.next_die + len(returned), had_effect=True)
+    players = tuple([_extended(player, board, event.square) for player in state.players])
+    turn, next_die = state.turn, state.turn.next_die
+    hand = [die for die in turn.hand if die.die != event.die]
+    if event.returned is not None:
+        hand.append(event.returned)
+        next_die += 1
+    turn = replace(turn, hand=tuple(hand), next_die=next_die, had_effect=True)
     return _paid(replace(state, players=players, board=board, turn=turn), event.seat, event.cost)
 
 
@@ -281,10 +270,10 @@ def _extended(player: Player, board: Board, square: Square) -> Player:
     return player if network is player.network else replace(player, network=network)
 
 
-def _moved(state: State, event: PassengersMoved) -> State:
+def _moved(_: Box, state: State, event: PassengersMoved) -> State:
     turn = replace(
         state.turn,
-        stations_used=in_order(frozenset((*state.turn.stations_used, event.station))),
+        stations_used=in_order({*state.turn.stations_used, event.station}),
         locomotives_used=tuple(sorted((*state.turn.locomotives_used, event.locomotive))),
         had_effect=True,
     )
@@ -309,14 +298,23 @@ def _added(state: State, added: dict[str, int]) -> tuple[int, ...]:
     )
 
 
-def _in_turn(state: State, cause: RestockCause) -> State:
-    used = state.turn.dice_action_used or cause is RestockCause.DICE_ACTION
-    return replace(state, turn=replace(state.turn, dice_action_used=used, had_effect=True))
+def _restocked(_: Box, state: State, event: Restocked) -> State:
+    used = state.turn.dice_action_used or event.cause is RestockCause.DICE_ACTION
+    turn = replace(state.turn, dice_action_used=used, had_effect=True)
+    return replace(_boarded(state, event.tiles), turn=turn)
 
 
-def _bought(state: State, seat: Seat, value: int, *, price: int) -> State:
-    player = state.players[seat]
-    locomotives = tuple(sorted((*player.locomotives, value)))
+def _placed_or_refilled(_: Box, state: State, event: PassengersPlaced | FinalRefill) -> State:
+    return _boarded(state, event.tiles)
+
+
+def _income_paid(_: Box, state: State, event: IncomePaid) -> State:
+    return _paid(state, event.seat, -event.amount)
+
+
+def _bought(_: Box, state: State, event: LocomotiveBought) -> State:
+    seat, player, price = event.seat, state.players[event.seat], event.price
+    locomotives = tuple(sorted((*player.locomotives, event.value)))
     return replace(
         state,
         players=_with(state.players, seat, locomotives=locomotives, money=player.money - price),
@@ -326,12 +324,24 @@ def _bought(state: State, seat: Seat, value: int, *, price: int) -> State:
     )
 
 
-def _scrapped(state: State, value: int) -> State:
+def _scrapped(_: Box, state: State, event: LocomotivesScrapped) -> State:
     players = tuple(
-        replace(player, locomotives=tuple(other for other in player.locomotives if other != value))
+        replace(player, locomotives=tuple(other for other in player.locomotives if other != event.value))
         for player in state.players
     )
     return replace(state, players=players, has_scrapped=True)
+
+
+def _triggered(_: Box, state: State, event: EndTriggered) -> State:
+    return replace(state, phase=Phase.FINAL, triggers=event.reasons, triggered_turn=state.turn.number, idle=0)
+
+
+def _resigned(_: Box, state: State, event: SeatResigned) -> State:
+    return replace(state, resigned=(*state.resigned, event.seat))
+
+
+def _over(_: Box, state: State, event: GameOver) -> State:
+    return replace(state, phase=Phase.OVER, result=Result(event.reason, event.places))
 
 
 def _paid(state: State, seat: Seat, amount: int) -> State:
@@ -345,3 +355,31 @@ def _paid(state: State, seat: Seat, amount: int) -> State:
 def _with(players: tuple[Player, ...], seat: Seat, **changes: Any) -> tuple[Player, ...]:
     """Return `players` with a changed one in `seat`."""
     return (*players[:seat], replace(players[seat], **changes), *players[seat + 1 :])
+
+
+_EVOLVED: dict[type[Event], Callable[[Box, State, Any], State]] = {
+    StartPlayerDrawn: _start_drawn,
+    TilePlaced: _tile_placed,
+    LayoutFixed: _layout_fixed,
+    HomePlaced: _home_placed,
+    GrayPlaced: _gray_placed,
+    GrayPlacementEnded: _grays_ended,
+    PassengersPlaced: _placed_or_refilled,
+    TurnStarted: _turn_started,
+    DiceRolled: _rolled,
+    ComplexTaken: _taken,
+    DiePlaced: _die_placed,
+    Linked: _unchanged,
+    IncomePaid: _income_paid,
+    LocomotiveFaceUsed: _locomotive_used,
+    Restocked: _restocked,
+    DiceReturned: _returned,
+    LocomotiveBought: _bought,
+    LocomotivesScrapped: _scrapped,
+    PassengersMoved: _moved,
+    TurnEnded: _turn_ended,
+    EndTriggered: _triggered,
+    FinalRefill: _placed_or_refilled,
+    SeatResigned: _resigned,
+    GameOver: _over,
+}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
 
 import msgspec
 
 from promontory.games.kernel import Rejected
+from promontory.games.railroad_dice_2.board import STATION
 from promontory.games.railroad_dice_2.commands import Transport
 from promontory.games.railroad_dice_2.course import Course
 from promontory.games.railroad_dice_2.ending import check_end, end_game, restock
@@ -33,17 +34,19 @@ class TransportOption(msgspec.Struct, frozen=True):
     locomotives: tuple[int, ...]
 
 
-def transport_options(state: State) -> Iterator[TransportOption]:
-    """Yield all that the active seat may carry, by the `y`, then `x` of the station."""
-    unused = _unused_locomotives(state)
-    if not unused or not any(state.passengers):
-        return
-    tile_ids, used = state.map.plan.tile_ids, state.turn.stations_used
-    for route in shortest_routes(state.map, state.network(state.active)):
-        passengers = state.passengers[route.tile_number]
-        if passengers and route.tiles <= unused[-1] and route.station not in used:
-            locomotives = tuple(value for value in unused if value >= route.tiles)
-            yield TransportOption(route.station, tile_ids[route.tile_number], route.tiles, passengers, locomotives)
+def transport_options(state: State) -> tuple[TransportOption, ...]:
+    """Return all that the active seat may carry, by the `y`, then `x` of the station."""
+    unused, passengers = _unused_locomotives(state), state.passengers
+    if not unused or not any(passengers):
+        return ()
+    tile_ids, used, most = state.map.plan.tile_ids, state.turn.stations_used, unused[-1]
+    return tuple(
+        [
+            TransportOption(station, tile_ids[number], tiles, passengers[number], unused[bisect_left(unused, tiles) :])
+            for station, number, tiles in shortest_routes(state.map, state.network(state.active))
+            if tiles <= most and passengers[number] and station not in used
+        ]
+    )
 
 
 def transport(course: Course, command: Transport) -> None:
@@ -79,16 +82,16 @@ def _unused_locomotives(state: State) -> tuple[int, ...]:
     owned, used = state.players[state.active].locomotives, state.turn.locomotives_used
     if not used:
         return tuple(dict.fromkeys(owned))
-    return tuple(value for value in dict.fromkeys(owned) if owned.count(value) > used.count(value))
+    return tuple([value for value in dict.fromkeys(owned) if owned.count(value) > used.count(value)])
 
 
 def _check_station(course: Course, square: Square) -> None:
-    station = course.board.station_at(square)
-    if station is None:
+    board, network = course.board, course.network
+    if board.contents[board.plan.cell(square)] != STATION:
         raise Rejected("NO_SUCH_STATION", rule=_RULE, x=square.x, y=square.y)
-    if station.owner == course.seat:
+    if square == network.home:
         raise Rejected("OWN_HOME", rule="R-45")
-    if square not in course.player.linked:
+    if square not in network.linked:
         raise Rejected("NOT_LINKED", rule="R-45", x=square.x, y=square.y)
     if square in course.turn.stations_used:
         raise Rejected("STATION_USED", rule=_RULE, x=square.x, y=square.y)

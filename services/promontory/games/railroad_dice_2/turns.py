@@ -36,7 +36,7 @@ def is_passed(box: Box, state: State) -> bool:
     """Tell whether the turn that has just begun leaves nothing to do, so that the rules end it [R-53]."""
     if state.phase is not Phase.FINAL or state.turn.had_effect or state.turn.number == state.triggered_turn:
         return False
-    return not can_buy(box, state) and next(transport_options(state), None) is None
+    return not can_buy(box, state) and not transport_options(state)
 
 
 def automatic_command(box: Box, state: State, seat: Seat) -> Automatic:
