@@ -152,7 +152,7 @@ class _PlayStream:
 
     def __init__(self, address: str, identity: Metadata) -> None:
         self._channel, self._identity = connection(address), identity
-        self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
+        self._unsent: asyncio.Queue[Any] = asyncio.Queue()
         self._accepted: dict[tuple[str, str], asyncio.Future[None]] = {}
         self._updates: dict[str, asyncio.Queue[Any]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -160,14 +160,14 @@ class _PlayStream:
     def follow(self, request: Any) -> asyncio.Queue[Any]:
         """Follow a match, and return where its updates come in."""
         updates = self._updates[request.match_id] = asyncio.Queue[Any]()
-        self._send(pb.PlayRequest(follow=request))
+        self._send(pb.PlayAction(follow=request))
         return updates
 
     def submit(self, request: Any) -> asyncio.Future[None]:
         """Submit commands, and return what is done when they are accepted."""
         accepted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._accepted[request.match_id, request.request_id] = accepted
-        self._send(pb.PlayRequest(submit=request))
+        self._send(pb.PlayAction(submit=request))
         return accepted
 
     def close(self) -> None:
@@ -175,28 +175,34 @@ class _PlayStream:
         for task in self._tasks:
             task.cancel()
 
-    def _send(self, request: Any) -> None:
+    def _send(self, action: Any) -> None:
         if not self._tasks:
             play: Any = self._channel.stream_stream(f"/{SERVICE.full_name}/Play", *AS_BYTES)
             call = play(metadata=self._identity)
             self._tasks = [asyncio.create_task(self._write(call)), asyncio.create_task(self._read(call))]
-        self._unsent.put_nowait(request.SerializeToString())
+        self._unsent.put_nowait(action)
 
     async def _write(self, call: Any) -> None:
         while True:
-            await call.write(await self._unsent.get())
+            actions = [await self._unsent.get()]
+            while not self._unsent.empty():
+                actions.append(self._unsent.get_nowait())
+            await call.write(pb.PlayRequest(actions=actions).SerializeToString())
 
     async def _read(self, call: Any) -> None:
         async for raw in call:
-            response = pb.PlayResponse.FromString(raw)
-            match response.WhichOneof("kind"):
-                case "update":
-                    self._updates[response.match_id].put_nowait(response.update)
-                case "accepted":
-                    self._accepted.pop((response.match_id, response.request_id)).set_result(None)
-                case "refused":
-                    refused = RuntimeError(f"{response.match_id}: {response.refused.message}")
-                    self._accepted.pop((response.match_id, response.request_id)).set_exception(refused)
+            for news in pb.PlayResponse.FromString(raw).news:
+                self._hear(news)
+
+    def _hear(self, news: Any) -> None:
+        match news.WhichOneof("kind"):
+            case "update":
+                self._updates[news.match_id].put_nowait(news.update)
+            case "accepted":
+                self._accepted.pop((news.match_id, news.request_id)).set_result(None)
+            case "refused":
+                refused = RuntimeError(f"{news.match_id}: {news.refused.message}")
+                self._accepted.pop((news.match_id, news.request_id)).set_exception(refused)
 
 
 class _StreamLine:

@@ -24,6 +24,7 @@ from promontory.games.transcontinental.cards import shipped_cards
 from promontory.games.transcontinental.events import Event
 from promontory.games.transcontinental.state import State
 from promontory.rules.playing import PlayStream
+from promontory.rules.presenter import Told
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.identity import caller
 
@@ -356,17 +357,24 @@ class Streamed:
     def __init__(self, referee: Referee) -> None:
         self._referee = referee
 
-    def watched(self, request: Any) -> Any:
-        return self._referee.WatchMatch(request, None)
+    async def watched(self, request: Any) -> AsyncIterator[Told]:
+        async for message in self._referee.WatchMatch(request, None):
+            yield Told(_version_of(message), message.SerializeToString())
 
     async def submitted(self, request: Any) -> Any:
         return Accepted(await self._referee.SubmitCommand(request, None))
 
-    def accepted(self, answer: Any, seat: int, *, briefly: bool) -> Any:
-        return pb.SubmitCommandResponse(version=answer.step.version) if briefly else answer.response
+    def accepted(self, answer: Any, seat: int, *, briefly: bool) -> bytes:
+        response = pb.SubmitCommandResponse(version=answer.step.version) if briefly else answer.response
+        return response.SerializeToString()
 
     def end(self, reason: Any) -> StreamEnd:
         return StreamEnd(reason=stream_pb2.STREAM_END_REASON_SERVER_DRAINING, resumable=True)
+
+
+def _version_of(message: pb.WatchMatchResponse) -> int:
+    kind = message.WhichOneof("kind")
+    return message.snapshot.match.version if kind == "snapshot" else getattr(message, kind).version
 
 
 class Streams:

@@ -22,6 +22,7 @@ from promontory.rules.ledger import Ledger
 from promontory.rules.presenter import Presenter
 from tests.golden.record import DIRECTORY
 from tests.support.own_decks import own_deck
+from tests.support.presenting import commit_told
 from tests.support.refereeing import Bench, ruleset
 
 FILES = sorted(DIRECTORY.glob("*/*.jsonl"))
@@ -64,7 +65,7 @@ def test_every_version_is_as_seats_and_spectators_were_shown_it_live(file: Path)
     present, game_codec, replay = Presenter(ruleset(file.parent.name)), codec(file.parent.name), replay_file(file)
     live = steps(file)
     for version, seat in looks(replay):
-        commit, frame = present.commit(live[version - 1], seat), replay.at(version, seat=seat)
+        commit, frame = commit_told(present, live[version - 1], seat), replay.at(version, seat=seat)
         assert game_codec.encode_view(frame.view) == commit.view, (version, seat)
         assert [game_codec.encode_event(event) for event in frame.events] == list(commit.events)
         assert (len(frame.match_events), frame.to_act) == (len(commit.match_events), tuple(commit.match.seats_to_act))

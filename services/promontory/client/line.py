@@ -14,6 +14,7 @@ followed again from its resume token, over the next stream. Some things go by ca
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
@@ -37,6 +38,8 @@ from promontory.client.retrying import Patience, told_silence_seconds
 from promontory.client.stubs import Stub
 
 PLAY, FOLLOW, SUBMIT = "Play", "WatchMatch", "SubmitCommand"
+TOGETHER_BYTES = 16 * 1024
+"""So much is sent together at most, a quarter of what a request may have where nobody has set anything else."""
 MOST_WAITING = 64
 """How many messages of a match wait for who follows it, before it is followed by a call of its own."""
 RECENT_COMMITS = 8
@@ -64,7 +67,9 @@ class Line(Remote):
 
     def __init__(self, connection: Connection, service: ServiceDescriptor) -> None:
         super().__init__(connection, service)
-        self.request = GetMessageClass(service.methods_by_name[PLAY].input_type)
+        request: Any = service.methods_by_name[PLAY].input_type
+        self.request = GetMessageClass(request)
+        self.action = GetMessageClass(request.fields_by_name["actions"].message_type)
         self.answer = GetMessageClass(service.methods_by_name[SUBMIT].output_type)
         self.usual_silence_seconds = self._timing.silence_seconds
         self._is_unknown = False
@@ -157,7 +162,9 @@ class _Stream:
         self._line, self._stub = line, stub
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
-        self._outbox: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._unsent: deque[Message] = deque()
+        self._sending = asyncio.Event()
+        self._is_over = False
         self._asked: dict[_Asked, list[asyncio.Future[Any]]] = {}
         self._following: dict[_Followed, _Following] = {}
         self._left: set[_Followed] = set()
@@ -233,11 +240,23 @@ class _Stream:
     # What is sent
 
     async def _requests(self) -> AsyncIterator[Message]:
-        while (request := await self._outbox.get()) is not None:
-            yield request
+        """Yield what is to be sent, together as far as it came together."""
+        while not self._is_over:
+            await self._sending.wait()
+            self._sending.clear()
+            while self._unsent:
+                yield self._together()
+
+    def _together(self) -> Any:
+        request: Any = self._line.request(actions=[self._unsent.popleft()])
+        size = request.ByteSize()
+        while self._unsent and (size := size + self._unsent[0].ByteSize()) < TOGETHER_BYTES:
+            request.actions.append(self._unsent.popleft())
+        return request
 
     def _send(self, **kind: Any) -> None:
-        self._outbox.put_nowait(self._line.request(**kind))
+        self._unsent.append(self._line.action(**kind))
+        self._sending.set()
 
     def _unfollow(self, key: _Followed) -> None:
         match_id, seat = key
@@ -248,23 +267,27 @@ class _Stream:
     async def _read(self) -> PromontoryError:
         """Read to the end, and return why that came."""
         try:
-            while message := await self._line.read(self._call):
+            while response := await self._line.read(self._call):
                 self.silence.heard += 1
                 self._line.hear()
-                match message.WhichOneof("kind"):
-                    case "end":
+                for news in response.news:
+                    self._hear(news)
+                    if news.WhichOneof("kind") == "end":
                         return self.ended()
-                    case "update":
-                        self._update(message)
-                    case "accepted":
-                        self._accepted(message)
-                    case "refused":
-                        self._refused(message)
-                    case "keep_alive":
-                        self.silence.last(told_silence_seconds(message.keep_alive) or self.silence.seconds)
         except PromontoryError as error:
             return error
         return Unavailable("the stream ended before its time", reason="STREAM_CUT")
+
+    def _hear(self, news: Any) -> None:
+        match news.WhichOneof("kind"):
+            case "update":
+                self._update(news)
+            case "accepted":
+                self._accepted(news)
+            case "refused":
+                self._refused(news)
+            case "keep_alive":
+                self.silence.last(told_silence_seconds(news.keep_alive) or self.silence.seconds)
 
     def _update(self, message: Any) -> None:
         key, ends = _followed(message), message.update.WhichOneof("kind") == "end"
@@ -316,7 +339,8 @@ class _Stream:
 
     def _fail(self, error: PromontoryError) -> None:
         self.is_open = False
-        self._outbox.put_nowait(None)
+        self._is_over = True
+        self._sending.set()
         for asked in [each for several in self._asked.values() for each in several if not each.done()]:
             asked.set_exception(_Broken(error))
         for following in self._following.values():

@@ -192,15 +192,13 @@ class Moment(msgspec.Struct, frozen=True):
 class Step(msgspec.Struct):
     """One commit: the match after it, the game's events in it, and before those what happened beside the game.
 
-    `told` keeps what was already made of it for an audience (a seat, or None for spectators), `for_all` what of that is
-    the same for every one.
+    `told` keeps what was already made of it to be told, which is the presenter's.
     """
 
     match: Match
     happened: tuple[Happening, ...]
     conduct: tuple[MatchEvent, ...] = ()
-    told: dict[Seat | None, Any] = msgspec.field(default_factory=dict)
-    for_all: Any = None
+    told: Any = None
 
     @property
     def version(self) -> int:

@@ -127,7 +127,7 @@ class Lane:
             self._telling[step.version] = step
             if len(self._telling) > TOLD_STEPS:
                 _, old = self._telling.popitem(last=False)
-                old.told.clear()
+                old.told = None
         return step
 
     async def at(self, version: int) -> Match:

@@ -1,13 +1,19 @@
-"""What callers are told: matches, views and commits as the messages of the game's proto package."""
+"""What callers are told: matches, views and commits as the messages of the game's proto package.
+
+Of a commit that is told to several, each part is encoded once, and all messages are put together from the parts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from promontory.api.match.v1 import match_pb2, stream_pb2
 from promontory.codec import conduct
 from promontory.codec.outcomes import outcome_message
+from promontory.codec.splicing import Splicing
 from promontory.codec.terms import term_fields
 from promontory.codec.times import duration, timestamp
 from promontory.games.fairness import SCHEME
@@ -15,10 +21,7 @@ from promontory.games.kernel import Seat
 from promontory.games.registry import AnyGame
 from promontory.rules.domain import Happening, Match, Step
 from promontory.rules.gallery import is_late
-from promontory.rules.records import (
-    KIND_NUMBERS,
-    origin_message,
-)
+from promontory.rules.records import KIND_NUMBERS, origin_message
 from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.watch import End, EndReason, Quiet, Snapshot, Update
@@ -32,6 +35,29 @@ _END_REASONS = {
 }
 
 
+class Told(msgspec.Struct, frozen=True):
+    """A `WatchMatchResponse`, encoded, and the version of the match that it brings its reader to."""
+
+    version: int
+    message: bytes
+
+
+class _Shown(msgspec.Struct, frozen=True):
+    """What an audience may see of a commit: events and view, encoded; and the update that tells of it."""
+
+    events: list[bytes]
+    view: bytes
+    update: Told
+
+
+class _Telling(msgspec.Struct, frozen=True):
+    """What was made of a commit: the match after it and `rest`, fields of `Commit` that all may see; and for whom."""
+
+    match: bytes
+    rest: bytes
+    shown: dict[Seat | None, _Shown] = {}
+
+
 class Presenter:
     """Makes messages of the game's package. An audience is a seat, or None for spectators."""
 
@@ -39,6 +65,8 @@ class Presenter:
         """Without `tokens`, what streams tell bears none to resume by."""
         self._ruleset, self._codec, self._tokens = ruleset, ruleset.codec, tokens
         self._pb: Any = ruleset.codec.messages
+        self._commit, self._response = Splicing(self._pb.Commit), Splicing(self._pb.SubmitCommandResponse)
+        self._update = Splicing(self._pb.WatchMatchResponse)
 
     def match(self, match: Match) -> match_pb2.Match:
         """Return what everybody may know of `match`."""
@@ -99,33 +127,33 @@ class Presenter:
             match_events=[conduct.encode(event) for event in step.conduct],
         )
 
-    def opening(self, first: Any, heartbeat_seconds: float) -> Any:
+    def opening(self, first: Told, heartbeat_seconds: float) -> Told:
         """Return a watching stream's `first` message with how often there is a heartbeat."""
-        message = self._pb.WatchMatchResponse()
-        message.CopyFrom(first)
-        message.heartbeat_interval.FromMilliseconds(round(1000 * heartbeat_seconds))
-        return message
+        interval = self._pb.WatchMatchResponse(heartbeat_interval=duration(round(1000 * heartbeat_seconds)))
+        return Told(first.version, first.message + interval.SerializeToString())
 
-    def update(self, update: Update, audience: Seat | None) -> Any:
+    def update(self, update: Update, audience: Seat | None) -> Told:
         """Return the message of a watching stream for `update`; one of a commit is made once for an audience."""
         match update:
-            case Snapshot(match):
-                return self._message(match, audience, snapshot=self._snapshot(update, audience))
             case Step():
-                return self._told(update, audience)
+                return self._shown(update, audience).update
+            case Snapshot(match):
+                kind = self._pb.WatchMatchResponse(snapshot=self._snapshot(update, audience))
             case Quiet(match):
-                return self._message(match, audience, heartbeat=self._heartbeat(update, audience))
+                kind = self._pb.WatchMatchResponse(heartbeat=self._heartbeat(update, audience))
             case End(reason, match):
-                return self._message(match, audience, end=self.end(reason, version=match.version))
+                kind = self._pb.WatchMatchResponse(end=self.end(reason, version=match.version))
+        return self._told(match, audience, kind.SerializeToString())
 
     def end(self, reason: EndReason, *, version: int = 0) -> stream_pb2.StreamEnd:
         """Return the end of a stream that told a match up to `version`."""
         resumable = reason is not EndReason.MATCH_CLOSED
         return stream_pb2.StreamEnd(reason=_END_REASONS[reason], version=version, resumable=resumable)
 
-    def _message(self, match: Match, audience: Seat | None, **kind: Any) -> Any:
-        token = b"" if self._tokens is None else self._tokens.issue(match, audience)
-        return self._pb.WatchMatchResponse(**kind, resume_token=token)
+    def _told(self, match: Match, audience: Seat | None, kind: bytes) -> Told:
+        if self._tokens is None:
+            return Told(match.version, kind)
+        return Told(match.version, kind + self._update.part("resume_token", self._tokens.issue(match, audience)))
 
     def _snapshot(self, snapshot: Snapshot, audience: Seat | None) -> Any:
         return self._pb.Snapshot(
@@ -148,30 +176,35 @@ class Presenter:
             ],
         )
 
-    def commit(self, step: Step, audience: Seat | None) -> Any:
-        """Return a commit with all that `audience` may see, made once for whoever submitted and whoever watches."""
-        return self._told(step, audience).commit
+    def accepted(self, step: Step, seat: Seat) -> bytes:
+        """Return the `SubmitCommandResponse` to commands of `seat`, encoded."""
+        shown, response = self._shown(step, seat), self._response
+        version: bytes = self._pb.SubmitCommandResponse(version=step.version).SerializeToString()
+        events, view = response.parts("events", shown.events), response.part("view", shown.view)
+        return version + events + view + response.part("match", step.told.match)
 
-    def _told(self, step: Step, audience: Seat | None) -> Any:
-        told = step.told.get(audience)
-        if told is None:
-            told = self._message(step.match, audience, commit=self._commit(step, audience))
-            step.told[audience] = told
-        return told
+    def _shown(self, step: Step, audience: Seat | None) -> _Shown:
+        if step.told is None:
+            step.told = self._telling(step)
+        telling: _Telling = step.told
+        shown = telling.shown.get(audience)
+        if shown is None:
+            shown = telling.shown[audience] = self._shown_first(step, telling, audience)
+        return shown
 
-    def _commit(self, step: Step, audience: Seat | None) -> Any:
-        if step.for_all is None:
-            step.for_all = self._pb.Commit(
-                version=step.version,
-                record_time=timestamp(step.match.updated_at_ms),
-                match=self.match(step.match),
-                match_events=[conduct.encode(event) for event in step.conduct],
-            )
-        commit = self._pb.Commit(
-            events=self.events(step.match, step.happened, audience), view=self.view(step.match, audience)
+    def _telling(self, step: Step) -> _Telling:
+        rest = self._pb.Commit(
+            version=step.version,
+            record_time=timestamp(step.match.updated_at_ms),
+            match_events=[conduct.encode(event) for event in step.conduct],
         )
-        commit.MergeFrom(step.for_all)
-        return commit
+        return _Telling(self.match(step.match).SerializeToString(), rest.SerializeToString())
+
+    def _shown_first(self, step: Step, telling: _Telling, audience: Seat | None) -> _Shown:
+        events = [event.SerializeToString() for event in self.events(step.match, step.happened, audience)]
+        view, part = self.view(step.match, audience).SerializeToString(), self._commit.part
+        commit = telling.rest + part("match", telling.match) + self._commit.parts("events", events) + part("view", view)
+        return _Shown(events, view, self._told(step.match, audience, self._update.part("commit", commit)))
 
     def _game(self, match: Match) -> AnyGame:
         return self._ruleset.pinned(match.rules_version, match.data_hash)

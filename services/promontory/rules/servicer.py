@@ -20,7 +20,7 @@ from promontory.rules.domain import Match
 from promontory.rules.forking import Forking
 from promontory.rules.gallery import is_late
 from promontory.rules.playing import PlayStream
-from promontory.rules.presenter import Presenter
+from promontory.rules.presenter import Presenter, Told
 from promontory.rules.recorder import Answer
 from promontory.rules.requests import Reader
 from promontory.rules.resuming import Resume
@@ -79,7 +79,7 @@ class RulesServicer:
         version, legal = await self._referee.legal(caller(), self._read.match_id(request), request.seat)
         return self._pb.ListLegalCommandsResponse(version=version, legal=self._present.legal(legal))
 
-    async def SubmitCommand(self, request: Any, context: Context) -> Any:
+    async def SubmitCommand(self, request: Any, context: Context) -> bytes:
         """Record what one or more commands of a seat cause."""
         return self.accepted(await self.submitted(request), request.seat, briefly=False)
 
@@ -87,14 +87,12 @@ class RulesServicer:
         """Record what a `SubmitCommandRequest` asks for."""
         return await self._referee.submit(caller(), self._read.submission(request))
 
-    def accepted(self, answer: Answer, seat: Seat, *, briefly: bool) -> Any:
-        """Return the response to commands of `seat`; if `briefly`, with the version only."""
+    def accepted(self, answer: Answer, seat: Seat, *, briefly: bool) -> bytes:
+        """Return the response to commands of `seat`, encoded; if `briefly`, with the version only."""
         if briefly:
-            return self._pb.SubmitCommandResponse(version=answer.step.version)
-        commit = self._present.commit(answer.step, seat)
-        return self._pb.SubmitCommandResponse(
-            version=commit.version, events=commit.events, view=commit.view, match=commit.match
-        )
+            brief: bytes = self._pb.SubmitCommandResponse(version=answer.step.version).SerializeToString()
+            return brief
+        return self._present.accepted(answer.step, seat)
 
     async def PreviewCommand(self, request: Any, context: Context) -> Any:
         """Tell what commands would do, as far as the seat can know it."""
@@ -114,13 +112,13 @@ class RulesServicer:
         """Return the last message of a stream that is about no single match."""
         return self._present.end(reason)
 
-    async def WatchMatch(self, request: Any, context: Context) -> AsyncIterator[Any]:
+    async def WatchMatch(self, request: Any, context: Context) -> AsyncIterator[bytes]:
         """Stream a match as one seat, or a spectator, may see it."""
-        async with aclosing(self.watched(request)) as messages:
-            async for message in messages:
-                yield message
+        async with aclosing(self.watched(request)) as updates:
+            async for update in updates:
+                yield update.message
 
-    async def watched(self, request: Any) -> AsyncGenerator[Any, None]:
+    async def watched(self, request: Any) -> AsyncGenerator[Told, None]:
         """Yield the messages of a stream that a `WatchMatchRequest` asks for."""
         match_id, seat, who = self._read.match_id(request), self._read.audience(request), caller()
         after, watched = self._read.version(request, "after_version"), list[Match]()
@@ -136,8 +134,8 @@ class RulesServicer:
             is_first = True
             async for update in updates:
                 self._referee.note(watched[0], seat, who)
-                message = self._present.update(await self._complete(update, seat), seat)
-                yield self._present.opening(message, self._hub.heartbeat_seconds) if is_first else message
+                told = self._present.update(await self._complete(update, seat), seat)
+                yield self._present.opening(told, self._hub.heartbeat_seconds) if is_first else told
                 is_first = False
 
     async def _complete(self, update: Update, seat: Seat | None) -> Update:

@@ -61,10 +61,10 @@ def _handler(method: MethodDescriptor, serve: Callable[..., Any], gate: Gate) ->
         serve = _traced(method, serve)
     call = _Call(method, serve, gate)
     if method.client_streaming:
-        return grpc.stream_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
+        return grpc.stream_stream_rpc_method_handler(call.stream, response_serializer=encoded)
     if method.server_streaming:
-        return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=_serialize)
-    return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=_serialize)
+        return grpc.unary_stream_rpc_method_handler(call.stream, response_serializer=encoded)
+    return grpc.unary_unary_rpc_method_handler(call.unary, response_serializer=encoded)
 
 
 def _traced(method: MethodDescriptor, serve: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,8 +91,9 @@ def _traced(method: MethodDescriptor, serve: Callable[..., Any]) -> Callable[...
     return traced
 
 
-def _serialize(message: Message) -> bytes:
-    return message.SerializeToString()
+def encoded(message: Message | bytes) -> bytes:
+    """Return the bytes of a response, which may be encoded already."""
+    return message if isinstance(message, bytes) else message.SerializeToString()
 
 
 class _Call:
@@ -103,12 +104,12 @@ class _Call:
         self._names = {"service": method.containing_service.name, "method": method.name}
         self._seconds = metrics.RPC_SECONDS.labels(**self._names)
 
-    async def unary(self, raw: bytes, context: Context) -> Message | None:
+    async def unary(self, raw: bytes, context: Context) -> Message | bytes | None:
         started = clock.monotonic()
         try:
             request = await self._gate.admit(raw, _metadata(context), self._method)
             async with self._gate.turn():
-                response: Awaitable[Message] = self._serve(request, context)
+                response: Awaitable[Message | bytes] = self._serve(request, context)
                 message = await response
         except asyncio.CancelledError:
             self._done("CANCELLED", started)
@@ -119,7 +120,7 @@ class _Call:
         self._done("OK", started)
         return message
 
-    async def stream(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> AsyncIterator[Message]:
+    async def stream(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> AsyncIterator[Message | bytes]:
         started = clock.monotonic()
         reader = Reader(self._gate.stall_seconds, lambda error: self._fail(error, started, context))
         try:

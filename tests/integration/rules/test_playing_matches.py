@@ -46,12 +46,12 @@ class Line:
         self._writing = asyncio.Lock()
 
     async def _listen(self) -> None:
-        async for message in self._call:
-            self.heard.append(message)
+        async for response in self._call:
+            self.heard += response.news
 
     async def send(self, **kind: Any) -> None:
         async with self._writing:
-            await self._call.write(pb.PlayRequest(**kind))
+            await self._call.write(pb.PlayRequest(actions=[pb.PlayAction(**kind)]))
 
     async def follow(self, match_id: str, seat: int | None = None, **since: Any) -> None:
         await self.send(follow=pb.WatchMatchRequest(match_id=match_id, seat=seat, **since))
@@ -375,7 +375,8 @@ async def test_no_more_is_taken_from_who_reads_nothing(servers: list[RulesServer
 
     async def requests() -> AsyncIterator[bytes]:
         for number in numbers:
-            yield pb.PlayRequest(follow=pb.WatchMatchRequest(match_id=f"no match {number}")).SerializeToString()
+            follow = pb.PlayAction(follow=pb.WatchMatchRequest(match_id=f"no match {number}"))
+            yield pb.PlayRequest(actions=[follow]).SerializeToString()
 
     servicer: Any = servers[0].service.servicers[0][1]
     serve_as(Caller("service:test", frozenset(), service=True))
@@ -470,7 +471,8 @@ async def test_a_reader_who_takes_nothing_holds_up_nobody_but_himself(
     ada = client_of("ada")
     call = ada.open("Play")
     for each in matches:
-        await call.write(pb.PlayRequest(follow=pb.WatchMatchRequest(match_id=each, seat=0)))
+        follow = pb.PlayAction(follow=pb.WatchMatchRequest(match_id=each, seat=0))
+        await call.write(pb.PlayRequest(actions=[follow]))
     for each in matches:
         await client_of("ben").call("Resign", match_id=each, seat=1, request_id="r")
     states = [(await ada.call("GetMatch", match_id=each)).match.state for each in matches]

@@ -23,6 +23,7 @@ from promontory.rules.domain import Setup, Step
 from promontory.rules.presenter import Presenter
 from promontory.runtime import clock, metrics
 from tests.client.wire import Wire
+from tests.support.presenting import commit_told
 from tests.support.random_play import near_legal, racer
 from tests.support.refereeing import Bench
 from tests.support.rules_servers import TWO_PLAYERS, Client, RulesServer, as_player, rules_server
@@ -251,7 +252,7 @@ async def test_streams_cut_at_random_through_a_whole_match_tell_what_the_log_tel
     await unlucky.follow(match_id, playing)
     present, steps = Presenter(truth.ruleset), await truth.matches.history(match_id, last=await playing)
     told = [commit.SerializeToString(deterministic=True) for commit in unlucky.received]
-    assert told == [present.commit(step, seat).SerializeToString(deterministic=True) for step in steps[1:]]
+    assert told == [commit_told(present, step, seat).SerializeToString(deterministic=True) for step in steps[1:]]
     assert steps[-1].match.is_closed
     assert unlucky.by_token > 0
 

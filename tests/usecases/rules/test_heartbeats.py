@@ -21,9 +21,11 @@ async def heartbeat(bench: Bench, match: Match, seat: int | None, *, who: str = 
     serve_as(player(who))
     async with hub_of(bench, BEATING) as hub:
         servicer = RulesServicer(bench.ruleset, bench.cases, hub)
-        request = bench.ruleset.codec.messages.WatchMatchRequest(match_id=match.match_id, seat=seat)
+        pb = bench.ruleset.codec.messages
+        request = pb.WatchMatchRequest(match_id=match.match_id, seat=seat)
         async with aclosing(servicer.WatchMatch(request, None)) as messages:  # type: ignore[arg-type, type-var]
-            return next(filter(None, [message async for message in _two(messages)][1:])).heartbeat
+            _, second = [pb.WatchMatchResponse.FromString(message) async for message in _two(messages)]
+            return second.heartbeat
 
 
 async def _two(messages: Any) -> Any:

@@ -30,6 +30,7 @@ from promontory.runtime import clock
 from promontory.runtime.allowance import Allowance, creations
 from promontory.runtime.errors import Refusal, as_refusal, status
 from promontory.runtime.identity import serve_as
+from promontory.runtime.rpc import encoded
 from tests.support.pacific import BLIND, GAME
 from tests.support.pacific_leaks import Foretelling, Impatient, InOrder, Padded, Precise, Unredacted, Verbose
 from tests.support.pacific_observer import Observer, Told, differences
@@ -96,7 +97,7 @@ class Desk:
             response = await self._call(method, getattr(CODEC.messages, f"{method}Request")(**fields))
         except (Refusal, Rejected, VersionConflict, CommandIdReused) as error:
             return False, status(as_refusal(error)).SerializeToString(deterministic=True)
-        return True, response.SerializeToString(deterministic=True)
+        return True, encoded(response)
 
     async def _call(self, method: str, request: Any) -> Any:
         called = getattr(self._servicer, method)(request, NO_CONTEXT)
@@ -108,7 +109,7 @@ class Desk:
         messages: Any = self._servicer.WatchMatch(CODEC.messages.WatchMatchRequest(**fields), NO_CONTEXT)
         async with aclosing(messages):
             async for message in messages:
-                yield message.SerializeToString(deterministic=True)
+                yield message
 
 
 async def told(pair: Pair, number: int, kind: type[Arranged] = Arranged) -> Told:

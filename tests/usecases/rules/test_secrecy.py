@@ -15,6 +15,7 @@ from promontory.games.transcontinental.vocabulary import Source
 from promontory.rules.domain import Match, Step, happenings
 from promontory.rules.presenter import Presenter
 from promontory.rules.watch import Snapshot
+from tests.support.presenting import commit_told
 from tests.support.random_play import another_world, any_meld
 from tests.support.refereeing import SEED, Bench, random_of, ruleset
 from tests.support.transcontinental import DECK, seeded
@@ -68,7 +69,7 @@ def test_no_commit_names_a_card_that_is_hidden_at_that_moment(game: list[Step], 
     """[Transcontinental 11.3] The test of secrecy, over the commits of a whole random game."""
     present = Presenter(ruleset())
     for step in game:
-        message = present.update(step, audience)
+        message = commit_told(present, step, audience)
         assert not hidden_cards(step, audience).intersection(named(message, CARD_FIELDS | PUBLIC_FIELDS))
 
 

@@ -70,8 +70,9 @@ class PacificServiceStub:
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     Play: _grpc.StreamStreamMultiCallable[_pacific_service_pb2.PlayRequest, _pacific_service_pb2.PlayResponse]
-    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
-    the call it stands for, and is answered or refused by itself:
+    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. A request holds any number
+    of actions, a response all that there is to tell by then. Each action is as good as the call it stands for, and is
+    answered or refused by itself:
 
     * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
       end. `unfollow` ends that without a word.
@@ -81,8 +82,8 @@ class PacificServiceStub:
 
     Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
     after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
-    fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
-    as a call, and opening the stream does.
+    fails where a request is none. Every match that is followed counts as a stream of the player; every action counts as
+    a call, and opening the stream does.
     """
     ListMatchEvents: _grpc.UnaryUnaryMultiCallable[_pacific_service_pb2.ListMatchEventsRequest, _pacific_service_pb2.ListMatchEventsResponse]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
@@ -181,8 +182,9 @@ class PacificServiceAsyncStub(PacificServiceStub):
     too long, the stream fails with `RESOURCE_EXHAUSTED`.
     """
     Play: _aio.StreamStreamMultiCallable[_pacific_service_pb2.PlayRequest, _pacific_service_pb2.PlayResponse]  # type: ignore[assignment]
-    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
-    the call it stands for, and is answered or refused by itself:
+    """Follows and plays any number of matches over one stream, at a fraction of what calls cost. A request holds any number
+    of actions, a response all that there is to tell by then. Each action is as good as the call it stands for, and is
+    answered or refused by itself:
 
     * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
       end. `unfollow` ends that without a word.
@@ -192,8 +194,8 @@ class PacificServiceAsyncStub(PacificServiceStub):
 
     Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
     after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
-    fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
-    as a call, and opening the stream does.
+    fails where a request is none. Every match that is followed counts as a stream of the player; every action counts as
+    a call, and opening the stream does.
     """
     ListMatchEvents: _aio.UnaryUnaryMultiCallable[_pacific_service_pb2.ListMatchEventsRequest, _pacific_service_pb2.ListMatchEventsResponse]  # type: ignore[assignment]
     """Lists the commits of a match in pages: while it is open as the caller's seat saw them, once it is closed in full, or
@@ -337,8 +339,9 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
         request_iterator: _MaybeAsyncIterator[_pacific_service_pb2.PlayRequest],
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_pacific_service_pb2.PlayResponse], _abc.AsyncIterator[_pacific_service_pb2.PlayResponse]]:
-        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
-        the call it stands for, and is answered or refused by itself:
+        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. A request holds any number
+        of actions, a response all that there is to tell by then. Each action is as good as the call it stands for, and is
+        answered or refused by itself:
 
         * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
           end. `unfollow` ends that without a word.
@@ -348,8 +351,8 @@ class PacificServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
         after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
-        fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
-        as a call, and opening the stream does.
+        fails where a request is none. Every match that is followed counts as a stream of the player; every action counts as
+        a call, and opening the stream does.
         """
 
     @_abc_1.abstractmethod

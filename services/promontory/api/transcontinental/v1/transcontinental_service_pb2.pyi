@@ -619,6 +619,30 @@ class PlayRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    ACTIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def actions(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayAction]:
+        """Required. What to do, in order."""
+
+    def __init__(
+        self,
+        *,
+        actions: _abc.Iterable[Global___PlayAction] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["actions", b"actions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayRequest: _TypeAlias = PlayRequest  # noqa: Y015
+
+@_typing.final
+class PlayAction(_message.Message):
+    """Something to do over a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
     FOLLOW_FIELD_NUMBER: _builtins.int
     UNFOLLOW_FIELD_NUMBER: _builtins.int
     SUBMIT_FIELD_NUMBER: _builtins.int
@@ -649,11 +673,35 @@ class PlayRequest(_message.Message):
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
-Global___PlayRequest: _TypeAlias = PlayRequest  # noqa: Y015
+Global___PlayAction: _TypeAlias = PlayAction  # noqa: Y015
 
 @_typing.final
 class PlayResponse(_message.Message):
     """Response message for `TranscontinentalService.Play`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NEWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def news(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayNews]:
+        """What there is to tell by now, in order: 1 or more."""
+
+    def __init__(
+        self,
+        *,
+        news: _abc.Iterable[Global___PlayNews] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["news", b"news"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayResponse: _TypeAlias = PlayResponse  # noqa: Y015
+
+@_typing.final
+class PlayNews(_message.Message):
+    """Something that is told over a stream."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -683,7 +731,7 @@ class PlayResponse(_message.Message):
 
     @_builtins.property
     def refused(self) -> _stream_pb2.Refusal:
-        """A request was refused, and changed nothing."""
+        """Something was refused, and changed nothing."""
 
     @_builtins.property
     def keep_alive(self) -> _stream_pb2.KeepAlive:
@@ -691,7 +739,7 @@ class PlayResponse(_message.Message):
 
     @_builtins.property
     def end(self) -> _stream_pb2.StreamEnd:
-        """The last message. Resume each match that was followed by its last `resume_token`, on another stream."""
+        """The last there is to tell. Resume each match that was followed by its last `resume_token`, on another stream."""
 
     def __init__(
         self,
@@ -718,7 +766,7 @@ class PlayResponse(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
-Global___PlayResponse: _TypeAlias = PlayResponse  # noqa: Y015
+Global___PlayNews: _TypeAlias = PlayNews  # noqa: Y015
 
 @_typing.final
 class ListMatchEventsRequest(_message.Message):

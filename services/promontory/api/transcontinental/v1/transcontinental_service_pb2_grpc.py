@@ -202,8 +202,9 @@ class TranscontinentalServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Play(self, request_iterator, context):
-        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. Each request is as good as
-        the call it stands for, and is answered or refused by itself:
+        """Follows and plays any number of matches over one stream, at a fraction of what calls cost. A request holds any number
+        of actions, a response all that there is to tell by then. Each action is as good as the call it stands for, and is
+        answered or refused by itself:
 
         * `follow` as `WatchMatch`: its messages come as `update`s, from the snapshot or the version to resume after up to its
         end. `unfollow` ends that without a word.
@@ -213,8 +214,8 @@ class TranscontinentalServiceServicer:
 
         Once nothing more is sent, the stream goes on until all that is followed has ended. It ends by itself, with an `end`
         after everything else, when the server stops, at its greatest age and when its token is not accepted any more; it
-        fails where a request is none. Every match that is followed counts as a stream of the player; every request counts
-        as a call, and opening the stream does.
+        fails where a request is none. Every match that is followed counts as a stream of the player; every action counts as
+        a call, and opening the stream does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
