@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 NUMBERS = st.integers(min_value=-(2**31), max_value=2**31 - 1)
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
-SCALARS: dict[Any, st.SearchStrategy[Any]] = {int: NUMBERS, str: TEXTS, bool: st.booleans(), type(None): st.none()}
+SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    int: NUMBERS,
+    float: st.floats(allow_nan=False),
+    str: TEXTS,
+    bool: st.booleans(),
+    type(None): st.none(),
+}
 
 
 def values_of(hint: Any) -> st.SearchStrategy[Any]:

@@ -8,10 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 from google.protobuf.message import Message
+from hypothesis import example, given, settings
 
+from promontory.api.scoring.v1 import ratings_pb2
 from promontory.api.transcontinental.v1 import cards_pb2, commands_pb2, events_pb2, view_pb2
+from promontory.client.ratings import Rating, RatingChange
 from promontory.codec.mapping import StructMapping
 from promontory.codec.port import Undecodable
+from promontory.codec.stored import canonical
+from promontory.codec.writing import REMEMBERED
+from promontory.games.transcontinental.events import TurnEnded
+from promontory.games.transcontinental.vocabulary import Side
+from tests.codec.strategies import values_of
 
 
 class Origin(Enum):
@@ -95,6 +103,19 @@ class Colour(Enum):
     RED = 2
 
 
+class Sides(msgspec.Struct, frozen=True):
+    """Matches `SidesAssigned`."""
+
+    cp_seat: int
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Matches `TurnEnded`, as older rules knew it: without `idle`."""
+
+    turn: int
+    side: Side
+
+
 class Coloured(msgspec.Struct, frozen=True):
     """Does not match `DrawCard`: other values."""
 
@@ -111,6 +132,37 @@ def test_a_set_comes_back_as_a_set() -> None:
     """Decoding an encoded frozenset gives an equal one."""
     mapping = StructMapping(Trim, commands_pb2.TrimHand)
     assert mapping.decode(mapping.encode(Trim(frozenset({"b", "a"})))) == Trim(frozenset({"a", "b"}))
+
+
+@settings(max_examples=50)
+@given(values_of(RatingChange))
+@example(RatingChange("", 0, 0, -1, before=Rating("ada", 0.0, -0.0, 1.5, -(2**31)), after=Rating("", 0.0, 0.0, 0.0, 0)))
+def test_a_struct_is_written_as_its_message_is_stored(change: RatingChange) -> None:
+    """What is written without a message is byte for byte what the message itself says."""
+    message = ratings_pb2.RatingChange(**msgspec.to_builtins(change))
+    assert StructMapping(RatingChange, ratings_pb2.RatingChange).write(change) == canonical(message)
+
+
+def test_a_struct_of_older_rules_leaves_what_it_lacks_unset() -> None:
+    """Fields that came later stay unset; what the present type lacks is a mistake."""
+    mapping = StructMapping(TurnEnded, events_pb2.TurnEnded)
+    assert mapping.write(Ended(5, Side.UP)) == mapping.write(TurnEnded(5, Side.UP, 0))
+
+
+@pytest.mark.parametrize("seat", [2**31, -(2**31) - 1])
+def test_a_number_that_its_field_cannot_hold_is_refused(seat: int) -> None:
+    """Nothing is cut off unseen."""
+    with pytest.raises(ValueError, match="too small or too large"):
+        StructMapping(Sides, events_pb2.SidesAssigned).write(Sides(seat))
+
+
+def test_more_values_than_are_remembered_are_written_all_the_same() -> None:
+    """A table of written values that is full begins anew."""
+    mapping = StructMapping(Sides, events_pb2.SidesAssigned)
+    written = [mapping.write(Sides(seat)) for seat in range(3 * REMEMBERED)]
+    assert [mapping.decode(events_pb2.SidesAssigned.FromString(each)).cp_seat for each in written] == [
+        *range(3 * REMEMBERED)
+    ]
 
 
 def test_an_unspecified_enum_is_refused_where_a_value_is_needed() -> None:

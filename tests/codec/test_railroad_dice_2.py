@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from promontory.api.railroad_dice_2.v1 import commands_pb2, events_pb2, view_pb2
 from promontory.codec.port import Undecodable
 from promontory.codec.railroad_dice_2 import CODEC
+from promontory.codec.stored import canonical
 from promontory.games.railroad_dice_2 import commands, events
 from promontory.games.railroad_dice_2.legal import LegalCommands
 from promontory.games.railroad_dice_2.view import GameView
@@ -96,7 +97,9 @@ whole_games = pytest.mark.parametrize(
 @given(values_of(events.Event))
 def test_every_event_comes_back_from_its_message(event: events.Event) -> None:
     """`decode_event` after `encode_event` gives an equal event."""
-    assert CODEC.decode_event(CODEC.encode_event(event)) == event
+    message = CODEC.encode_event(event)
+    assert CODEC.decode_event(message) == event
+    assert CODEC.write_event(event) == canonical(message)
 
 
 @given(values_of(events.Event))
@@ -108,7 +111,9 @@ def test_every_event_comes_back_from_the_log(event: events.Event) -> None:
 @given(values_of(commands.Command))
 def test_every_command_comes_back_with_the_seat_that_gave_it(command: commands.Command) -> None:
     """The seat is not part of the message; the caller adds it."""
-    assert CODEC.decode_command(CODEC.encode_command(command), command.seat) == command
+    message = CODEC.encode_command(command)
+    assert CODEC.decode_command(message, command.seat) == command
+    assert CODEC.write_command(command) == canonical(message)
 
 
 @settings(max_examples=50)
@@ -122,7 +127,9 @@ def test_legal_commands_come_back_from_their_message(legal: LegalCommands) -> No
 @given(values_of(GameView))
 def test_every_view_comes_back_from_its_message(view: GameView) -> None:
     """`decode_view` after `encode_view` gives an equal view, a spectator's or a seat's."""
-    assert CODEC.decode_view(CODEC.encode_view(view)) == view
+    message = CODEC.encode_view(view)
+    assert CODEC.decode_view(message) == view
+    assert CODEC.write_view(view) == canonical(message)
 
 
 @whole_games

@@ -16,41 +16,46 @@ from __future__ import annotations
 
 import types
 from collections.abc import Collection, Mapping
-from operator import attrgetter
+from functools import cached_property
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
 from google.protobuf.message import Message
 
-from promontory.codec.parts import (
-    Field,
-    Part,
-    enum_part,
-    if_set,
-    if_specified,
-    must_be_set,
-    none_or,
-    repeated_part,
-    same,
-    struct_part,
-    then,
-    union_part,
-    within_field,
+from promontory.codec.faults import fault_of
+from promontory.codec.plans import (
+    FieldPlan,
+    MessagePlan,
+    OptionPlan,
+    ScalarPlan,
+    StructPlan,
+    UnionPlan,
+    ValuePlan,
+    enum_plan,
 )
 from promontory.codec.port import Undecodable
+from promontory.codec.reading import Reader, reader_of
+from promontory.codec.writing import Writer, writer_of
 
-_SCALARS: Mapping[type, Collection[int]] = {
-    int: (
-        FieldDescriptor.CPPTYPE_INT32,
-        FieldDescriptor.CPPTYPE_INT64,
-        FieldDescriptor.CPPTYPE_UINT32,
-        FieldDescriptor.CPPTYPE_UINT64,
-    ),
-    bool: (FieldDescriptor.CPPTYPE_BOOL,),
-    float: (FieldDescriptor.CPPTYPE_DOUBLE,),
+_INTEGERS: Mapping[int, range] = {
+    FieldDescriptor.CPPTYPE_INT32: range(-(1 << 31), 1 << 31),
+    FieldDescriptor.CPPTYPE_INT64: range(-(1 << 63), 1 << 63),
+    FieldDescriptor.CPPTYPE_UINT32: range(1 << 32),
+    FieldDescriptor.CPPTYPE_UINT64: range(1 << 64),
 }
-_TEXTS: Mapping[type, int] = {str: FieldDescriptor.TYPE_STRING, bytes: FieldDescriptor.TYPE_BYTES}
+_VARINTS = {
+    FieldDescriptor.TYPE_INT32,
+    FieldDescriptor.TYPE_INT64,
+    FieldDescriptor.TYPE_UINT32,
+    FieldDescriptor.TYPE_UINT64,
+}
+_OTHERS: Mapping[type, int] = {
+    bool: FieldDescriptor.TYPE_BOOL,
+    float: FieldDescriptor.TYPE_DOUBLE,
+    str: FieldDescriptor.TYPE_STRING,
+    bytes: FieldDescriptor.TYPE_BYTES,
+}
 
 
 class StructMapping:
@@ -64,17 +69,29 @@ class StructMapping:
         self.message_type = message_type
         self.name: str = message_type.DESCRIPTOR.full_name
         descriptor: Any = message_type.DESCRIPTOR
-        self._encode, self._decode = _Builder(frozenset(given)).message(hint, descriptor)
+        self._given, self._plan = given, _message_plan(hint, descriptor, frozenset(given))
 
     def encode(self, value: Any) -> Message:
         """Return `value` as a message."""
-        return self.message_type(**self._encode(value))
+        return self.message_type.FromString(self.write(value))
+
+    @cached_property
+    def write(self) -> Writer:
+        """What returns the bytes of a value's message, in the form in which it is stored."""
+        return writer_of(self._plan)
 
     def decode(self, message: Any, **given: Any) -> Any:
         """Return the struct of `message`, with the fields that it does not carry. Raises `Undecodable`."""
         if type(message) is not self.message_type:
             raise Undecodable(self.name, f"is a {type(message).__name__}")
-        return self._decode(message, **given)
+        try:
+            return self._read(message, **given)
+        except KeyError:
+            raise fault_of(self._plan, message) or Undecodable(self.name, "is malformed") from None
+
+    @cached_property
+    def _read(self) -> Reader:
+        return reader_of(self._plan, self._given)
 
 
 def kinds_of(descriptor: Descriptor) -> dict[str, tuple[str, Descriptor]]:
@@ -92,85 +109,70 @@ def _only_oneof(descriptor: Descriptor) -> OneofDescriptor:
     return descriptor.oneofs[0]
 
 
-class _Builder:
-    """Builds the parts of one mapping."""
+def _message_plan(hint: Any, descriptor: Descriptor, given: frozenset[str] = frozenset()) -> MessagePlan:
+    options = options_of(hint)
+    if len(options) > 1:
+        return _union_plan(options, descriptor, given)
+    return _struct_plan(options[0], descriptor, given)
 
-    def __init__(self, given: frozenset[str]) -> None:
-        self._given = given
 
-    def message(self, hint: Any, descriptor: Descriptor) -> Part:
-        """Return the part of a struct or a union of structs."""
-        options = options_of(hint)
-        if len(options) > 1:
-            return self._union(options, descriptor)
-        return self._struct(options[0], descriptor)
+def _union_plan(options: tuple[type, ...], descriptor: Descriptor, given: frozenset[str]) -> UnionPlan:
+    kinds = kinds_of(descriptor)
+    if {option.__name__ for option in options} != set(kinds):
+        raise TypeError(f"{descriptor.full_name} has not exactly the kinds {[o.__name__ for o in options]}")
+    plans = []
+    for option in options:
+        name, message = kinds[option.__name__]
+        number = descriptor.fields_by_name[name].number
+        plans.append(OptionPlan(name, number, _struct_plan(option, message, given)))
+    return UnionPlan(_only_oneof(descriptor).name, tuple(plans))
 
-    def _union(self, options: tuple[type, ...], descriptor: Descriptor) -> Part:
-        kinds = kinds_of(descriptor)
-        if {option.__name__ for option in options} != set(kinds):
-            raise TypeError(f"{descriptor.full_name} has not exactly the kinds {[o.__name__ for o in options]}")
-        parts = {option: self._struct(option, kinds[option.__name__][1]) for option in options}
-        names = {option: kinds[option.__name__][0] for option in options}
-        return union_part(_only_oneof(descriptor).name, parts, names)
 
-    def _struct(self, struct_type: type, descriptor: Descriptor) -> Part:
-        if not (isinstance(struct_type, type) and issubclass(struct_type, msgspec.Struct)):
-            raise TypeError(f"{struct_type} is no struct for {descriptor.full_name}")
-        hints = {field.name: field.type for field in msgspec.structs.fields(struct_type)}
-        carried = [name for name in hints if name not in self._given]
-        if sorted(carried) != sorted(descriptor.fields_by_name):
-            raise TypeError(f"{struct_type.__name__} and {descriptor.full_name} have different fields")
-        fields = [self._field(name, hints[name], descriptor.fields_by_name[name]) for name in carried]
-        return struct_part(struct_type, fields)
+def _struct_plan(struct_type: type, descriptor: Descriptor, given: frozenset[str]) -> StructPlan:
+    if not (isinstance(struct_type, type) and issubclass(struct_type, msgspec.Struct)):
+        raise TypeError(f"{struct_type} is no struct for {descriptor.full_name}")
+    hints = {field.name: field.type for field in msgspec.structs.fields(struct_type)}
+    carried = [name for name in hints if name not in given]
+    if sorted(carried) != sorted(descriptor.fields_by_name):
+        raise TypeError(f"{struct_type.__name__} and {descriptor.full_name} have different fields")
+    fields = [_field_plan(name, hints[name], descriptor.fields_by_name[name]) for name in carried]
+    return StructPlan(struct_type, tuple(fields))
 
-    def _field(self, name: str, hint: Any, field: FieldDescriptor) -> Field:
-        if get_origin(hint) in {tuple, frozenset}:
-            part = self._repeated(hint, field)
-        elif type(None) in get_args(hint):
-            part = self._optional(hint, field)
-        else:
-            part = self._required(hint, field)
-        return Field(name, part.encode, within_field(name, part.decode))
 
-    def _repeated(self, hint: Any, field: FieldDescriptor) -> Part:
-        if not field.is_repeated:
-            raise TypeError(f"{field.full_name} is not repeated")
-        collection = get_origin(hint)
-        arguments = get_args(hint)
-        if collection is tuple and arguments[1:] != (Ellipsis,):
-            raise TypeError(f"{hint} of {field.full_name} has no mapping")
-        return repeated_part(collection, attrgetter(field.name), self._value(arguments[0], field))
+def _field_plan(name: str, hint: Any, field: FieldDescriptor) -> FieldPlan:
+    if get_origin(hint) in {tuple, frozenset}:
+        return _repeated_plan(name, hint, field)
+    value, may_be_none = _value_plan(hint, field), type(None) in get_args(hint)
+    if field.is_repeated:
+        raise TypeError(f"{field.full_name} is repeated, {hint} is not")
+    if may_be_none and not field.has_presence and field.enum_type is None:
+        raise TypeError(f"{field.full_name} cannot be unset")
+    if field.has_presence and field.message_type is None and not may_be_none:
+        raise TypeError(f"{field.full_name} is optional, {hint} is not")
+    return FieldPlan(name, field.number, value, may_be_none=may_be_none, has_presence=field.has_presence)
 
-    def _optional(self, hint: Any, field: FieldDescriptor) -> Part:
-        read = attrgetter(field.name)
-        value = self._value(hint, field)
-        if field.has_presence:
-            return Part(none_or(value.encode), if_set(field.name, read, value.decode))
-        if field.enum_type is None or field.is_repeated:
-            raise TypeError(f"{field.full_name} cannot be unset")
-        return Part(none_or(value.encode), if_specified(read, value.decode))
 
-    def _required(self, hint: Any, field: FieldDescriptor) -> Part:
-        if field.is_repeated or (field.has_presence and field.message_type is None):
-            raise TypeError(f"{field.full_name} is repeated or optional, {hint} is not")
-        read = attrgetter(field.name)
-        value = self._value(hint, field)
-        if field.message_type is not None:
-            return Part(value.encode, must_be_set(field.name, read, value.decode))
-        if field.enum_type is None:
-            return Part(value.encode, read)
-        return Part(value.encode, then(read, value.decode))
+def _repeated_plan(name: str, hint: Any, field: FieldDescriptor) -> FieldPlan:
+    collection, arguments = get_origin(hint), get_args(hint)
+    if not field.is_repeated:
+        raise TypeError(f"{field.full_name} is not repeated")
+    if collection is tuple and arguments[1:] != (Ellipsis,):
+        raise TypeError(f"{hint} of {field.full_name} has no mapping")
+    return FieldPlan(name, field.number, _value_plan(arguments[0], field), collection=collection)
 
-    def _value(self, hint: Any, field: FieldDescriptor) -> Part:
-        """Return the part of a single set value of `field`."""
-        if field.message_type is not None:
-            return _Builder(frozenset()).message(hint, field.message_type)
-        (option,) = options_of(hint)
-        if field.enum_type is not None:
-            return enum_part(option, field.enum_type)
-        if field.cpp_type not in _SCALARS.get(option, ()) and field.type != _TEXTS.get(option):
-            raise TypeError(f"{field.full_name} cannot hold {hint}")
-        return Part(same, same)
+
+def _value_plan(hint: Any, field: FieldDescriptor) -> ValuePlan:
+    """Return how a single set value of `field` travels."""
+    if field.message_type is not None:
+        return _message_plan(hint, field.message_type)
+    (option,) = options_of(hint)
+    if field.enum_type is not None:
+        return enum_plan(option, field.enum_type)
+    if option is int and field.type in _VARINTS:
+        return ScalarPlan(int, _INTEGERS[field.cpp_type])
+    if _OTHERS.get(option) != field.type:
+        raise TypeError(f"{field.full_name} cannot hold {hint}")
+    return ScalarPlan(option)
 
 
 def options_of(hint: Any) -> tuple[Any, ...]:

@@ -21,7 +21,8 @@ class Undecodable(Exception):
 class GameCodec(Protocol):
     """Turns one game's structs into messages of its proto package and back.
 
-    `decode_` after `encode_` gives an equal struct. Structs are the game's own (`games/<game>/`), messages those of
+    `decode_` after `encode_` gives an equal struct, and `write_` the bytes of what `encode_` gives, in the one form in
+    which messages are stored. Structs are the game's own (`games/<game>/`), messages those of
     `promontory.api.<game>.v1`.
     """
 
@@ -39,6 +40,9 @@ class GameCodec(Protocol):
     def decode_event(self, message: Any) -> Any:
         """Return the struct of an `Event`. Raises `Undecodable`."""
 
+    def write_event(self, event: Any) -> bytes:
+        """Return the bytes of `event`, possibly redacted, as the package's `Event`."""
+
     def store(self, event: Any) -> tuple[str, bytes]:
         """Return the full proto name and the bytes under which `event` is stored."""
 
@@ -47,6 +51,9 @@ class GameCodec(Protocol):
 
     def encode_command(self, command: Any) -> Message:
         """Return `command` as the package's `Command`; its seat is not part of it."""
+
+    def write_command(self, command: Any) -> bytes:
+        """Return the bytes of `command` as the package's `Command`."""
 
     def decode_command(self, message: Any, seat: int) -> Any:
         """Return the struct of a `Command` given by `seat`. Raises `Undecodable`."""
@@ -59,6 +66,9 @@ class GameCodec(Protocol):
 
     def encode_view(self, view: Any) -> Message:
         """Return `view` as the package's `GameView`."""
+
+    def write_view(self, view: Any) -> bytes:
+        """Return the bytes of `view` as the package's `GameView`."""
 
     def decode_view(self, message: Any) -> Any:
         """Return the struct of a `GameView`. Raises `Undecodable`."""

@@ -18,12 +18,12 @@ def canonical(message: Message) -> bytes:
 
 def parse(kind: type[M], payload: bytes) -> M:
     """Return the message that was stored as `payload`; raise `Undecodable` if that is none, or says more than it."""
-    name = kind.DESCRIPTOR.full_name
     try:
         message = kind.FromString(payload)
     except DecodeError:
-        raise Undecodable(name, "is malformed") from None
+        raise Undecodable(kind.DESCRIPTOR.full_name, "is malformed") from None
     message.DiscardUnknownFields()
-    if canonical(message) != payload:
-        raise Undecodable(name, "has unknown fields or is not in the form it is stored in")
+    if message.SerializeToString(deterministic=True) != payload:
+        text = "has unknown fields or is not in the form it is stored in"
+        raise Undecodable(kind.DESCRIPTOR.full_name, text)
     return message

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from promontory.codec.mapping import StructMapping, kinds_of, options_of
 from promontory.codec.port import Undecodable
-from promontory.codec.stored import canonical, parse
+from promontory.codec.stored import parse
 
 Upcast = tuple[type[Message], Callable[[Any], Any]]
 """The message type of an event that is no longer written, and what makes a present struct of one."""
@@ -57,10 +57,14 @@ class StructCodec:
         """Return the struct of an `Event`. Raises `Undecodable`."""
         return self._events.decode(message)
 
+    def write_event(self, event: Any) -> bytes:
+        """Return the bytes of `event`, possibly redacted, as the package's `Event`."""
+        return self._events.write(event)
+
     def store(self, event: Any) -> tuple[str, bytes]:
         """Return the full proto name and the bytes under which `event` is stored."""
         mapping = self._stored[type(event)]
-        return mapping.name, canonical(mapping.encode(event))
+        return mapping.name, mapping.write(event)
 
     def restore(self, type_name: str, payload: bytes) -> Any:
         """Return the struct of a stored event, upcast if it is of an older shape. Raises `Undecodable`.
@@ -79,6 +83,10 @@ class StructCodec:
         """Return `command` as the package's `Command`; its seat is not part of it."""
         return self._commands.encode(command)
 
+    def write_command(self, command: Any) -> bytes:
+        """Return the bytes of `command` as the package's `Command`."""
+        return self._commands.write(command)
+
     def decode_command(self, message: Any, seat: int) -> Any:
         """Return the struct of a `Command` given by `seat`. Raises `Undecodable`."""
         return self._commands.decode(message, seat=seat)
@@ -94,6 +102,10 @@ class StructCodec:
     def encode_view(self, view: Any) -> Message:
         """Return `view` as the package's `GameView`."""
         return self._view.encode(view)
+
+    def write_view(self, view: Any) -> bytes:
+        """Return the bytes of `view` as the package's `GameView`."""
+        return self._view.write(view)
 
     def decode_view(self, message: Any) -> Any:
         """Return the struct of a `GameView`. Raises `Undecodable`."""
