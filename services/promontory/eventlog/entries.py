@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -20,6 +21,12 @@ class _Header(msgspec.Struct, frozen=True):
     command_id: str
     meta: bytes
     head: bytes
+
+
+@lru_cache(maxsize=1024)
+def _name(encoded: bytes) -> str:
+    """Return the name of an event's type; there are few, and all events of a type share one."""
+    return encoded.decode()
 
 
 class Assembler:
@@ -42,32 +49,24 @@ class Assembler:
     def take(self, entries: Iterable[tuple[bytes, Fields]], *, until: int) -> Iterator[Commit]:
         """Take the next entries, as far as the end of commit `until`, and give the commits they complete."""
         for entry_id, fields in entries:
-            if self.position.version >= until:
+            version, events = self.position.version + 1, self._events
+            if version > until:
                 return
-            commit = self._take(entry_id, fields)
-            if commit:
-                yield commit
-
-    def _take(self, entry_id: bytes, fields: Fields) -> Commit | None:
-        expected = f"{self.position.version + 1}-{len(self._events)}".encode()
-        if entry_id != expected:
-            raise self.corrupt(f"entry {expected.decode()} is missing")
-        try:
-            self._keep(fields)
-        except (KeyError, ValueError) as error:
-            raise self.corrupt(f"entry {expected.decode()} is malformed") from error
-        if self._header and len(self._events) == self._header.count:
-            return self._complete(self._header)
-        return None
+            expected = b"%d-%d" % (version, len(events))
+            if entry_id != expected:
+                raise self.corrupt(f"entry {expected.decode()} is missing")
+            try:
+                if not events:
+                    self._header = _Header(int(fields[b"n"]), fields[b"c"].decode(), fields[b"m"], fields[b"h"])
+                events.append(StoredEvent(_name(fields[b"t"]), fields[b"d"]))
+            except (KeyError, ValueError) as error:
+                raise self.corrupt(f"entry {expected.decode()} is malformed") from error
+            if self._header and len(events) == self._header.count:
+                yield self._complete(self._header)
 
     def corrupt(self, cause: str) -> LogCorrupt:
         """Return the error that the commit being read is damaged."""
         return LogCorrupt(self._stream, self.position.version + 1, cause)
-
-    def _keep(self, fields: Fields) -> None:
-        if not self._events:
-            self._header = _Header(int(fields[b"n"]), fields[b"c"].decode(), fields[b"m"], fields[b"h"])
-        self._events.append(StoredEvent(fields[b"t"].decode(), fields[b"d"]))
 
     def _complete(self, header: _Header) -> Commit:
         version = self.position.version + 1

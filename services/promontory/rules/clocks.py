@@ -53,11 +53,15 @@ def ticked(
 
     The clock of a seat that goes on owing in the same period runs on; every other turn is over.
     """
+    if not is_new_period and [*owing] == [seat for seat, clock in enumerate(clocks) if clock.since_ms is not None]:
+        return clocks
     return tuple(
-        clock
-        if clock.since_ms is not None and seat in owing and not is_new_period
-        else _turned(_stopped(control, clock, now_ms), now_ms if seat in owing else None)
-        for seat, clock in enumerate(clocks)
+        [
+            clock
+            if clock.since_ms is not None and seat in owing and not is_new_period
+            else _turned(_stopped(control, clock, now_ms), now_ms if seat in owing else None)
+            for seat, clock in enumerate(clocks)
+        ]
     )
 
 

@@ -275,25 +275,28 @@ def happenings(game: AnyGame, state: Any, events: Collection[Any]) -> tuple[Happ
     return tuple(happened)
 
 
-def conduct_after(
+def standing_after(
     match: Match, game: AnyGame, decision: Decision, *, actor: Seat | None, now_ms: int
-) -> tuple[Conduct, Result | None]:
-    """Return where `match` stands beside the game after a commit at `now_ms`, and its result if that closes it."""
-    conduct, control = match.conduct, match.setup.time_control
+) -> tuple[Conduct, Result | None, tuple[Seat, ...]]:
+    """Return where `match` stands beside the game once `actor` caused `decision` at `now_ms`.
+
+    With that come the result, if it closes the match, and the seats that are to act.
+    """
+    setup, state = match.setup, decision.happened[-1].state if decision.happened else match.state
+    conduct, control = match.conduct, setup.time_control
     for event in decision.conduct:
         conduct = evolve(conduct, event, control, version=match.version + 1)
-    state = decision.happened[-1].state if decision.happened else match.state
     if actor is not None and decision.happened and not _leaves(decision, actor) and not match.house_policy(actor):
         conduct = after_move(conduct, actor)
-    result = _result(match.setup, game, conduct=conduct, state=state)
+    result = _result(setup, game, conduct=conduct, state=state)
     to_act = () if result else game.to_act(state)
     is_new_period = match.version == 0 or game.period(state) != game.period(match.state)
     if conduct.stand_ins:
         staying = () if is_new_period else tuple(each for each in conduct.stand_ins if each[0] in to_act)
         conduct = replace(conduct, stand_ins=staying)
-    owing = [seat for seat in to_act if not _house_policy(match.setup, conduct, seat)]
+    owing = [seat for seat in to_act if not _house_policy(setup, conduct, seat)]
     clocks = ticked(control, conduct.clocks, owing, is_new_period=is_new_period, now_ms=now_ms)
-    return replace(conduct, clocks=clocks), result
+    return (conduct if clocks is conduct.clocks else replace(conduct, clocks=clocks)), result, to_act
 
 
 def _house_policy(setup: Setup, conduct: Conduct, seat: Seat) -> str:
@@ -301,7 +304,8 @@ def _house_policy(setup: Setup, conduct: Conduct, seat: Seat) -> str:
 
 
 def _leaves(decision: Decision, seat: Seat) -> bool:
-    return any(isinstance(event, SeatLeft) and event.seat == seat for event in decision.conduct)
+    leaving = decision.conduct and any(isinstance(each, SeatLeft) and each.seat == seat for each in decision.conduct)
+    return bool(leaving)
 
 
 def _result(setup: Setup, game: AnyGame, *, conduct: Conduct, state: Any) -> Result | None:
@@ -341,8 +345,10 @@ def placed(places: tuple[int, ...], leavers: Sequence[Leaver]) -> tuple[int, ...
 def awaiting_after(before: Awaiting, to_act: Collection[Seat], *, version: int, actor: Seat | None) -> Awaiting:
     """Return since when each seat is to act after commit `version`: anew for the actor and for newcomers."""
     return tuple(
-        None if seat not in to_act else version if since is None or seat == actor else since
-        for seat, since in enumerate(before)
+        [
+            None if seat not in to_act else version if since is None or seat == actor else since
+            for seat, since in enumerate(before)
+        ]
     )
 
 
@@ -351,10 +357,15 @@ def repeated_after(match: Match, game: AnyGame, decision: Decision, *, actor: Se
     if actor is None:
         return match.repeated
     before = match.repeated or (0,) * len(match.setup.seats)
-    is_repeated = all(game.repeatable(each.event) for each in decision.happened) and all(
-        isinstance(event, EndingOffered | EndingDeclined) for event in decision.conduct
-    )
-    return (*before[:actor], before[actor] + 1 if is_repeated else 0, *before[actor + 1 :])
+    count = before[actor] + 1 if _is_repeated(game, decision) else 0
+    return before if count == before[actor] else (*before[:actor], count, *before[actor + 1 :])
+
+
+def _is_repeated(game: AnyGame, decision: Decision) -> bool:
+    for happening in decision.happened:
+        if not game.repeatable(happening.event):
+            return False
+    return all(isinstance(event, EndingOffered | EndingDeclined) for event in decision.conduct)
 
 
 def nobody(seats: int) -> Awaiting:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from promontory.codec import conduct
 from promontory.codec.conduct import MatchCancelled, MatchEvent, TurnTimedOut
 from promontory.codec.port import Undecodable
-from promontory.codec.stored import canonical
 from promontory.eventlog.port import START, Commit, LogCorrupt, Position, Proposed, StoredEvent
 from promontory.games import fairness
 from promontory.games.kernel import Seat
@@ -27,11 +26,11 @@ from promontory.rules.domain import (
     Setup,
     Step,
     awaiting_after,
-    conduct_after,
     happenings,
     nobody,
     obligations,
     repeated_after,
+    standing_after,
 )
 from promontory.rules.ruleset import Ruleset
 
@@ -113,7 +112,7 @@ class Ledger:
 
     def encoded(self, commands: Sequence[Any]) -> tuple[bytes, ...]:
         """Return `commands` as they are stored and fingerprinted."""
-        return tuple(canonical(self._codec.encode_command(command)) for command in commands)
+        return tuple(map(self._codec.write_command, commands))
 
     def draft(self, match: Match, decision: Decision, intent: Intent, *, reveal: Reveal, now_ms: int) -> Draft:
         """Return the commit that records `decision`; once the match is over, it publishes the seed `reveal` returns."""
@@ -158,8 +157,7 @@ class Ledger:
         """Return `match` after one more commit, at `position`, or at one whose head is not known yet."""
         game, version, happened = self.game_of(match), match.version + 1, decision.happened
         state = happened[-1].state if happened else match.state
-        conduct, result = conduct_after(match, game, decision, actor=actor, now_ms=now_ms)
-        to_act = game.to_act(state) if result is None else ()
+        conduct, result, to_act = standing_after(match, game, decision, actor=actor, now_ms=now_ms)
         return replace(
             match,
             position=position or Position(version),
@@ -190,7 +188,8 @@ class Ledger:
         decision = self._decision(match, stored[:-1] if closing else stored)
         position, now_ms = commit.position, meta.recorded_at_ms
         after = self._after(match, decision, actor=meta.actor, now_ms=now_ms, position=position)
-        after = self._closed(after, closing)
+        if closing is not None or after.is_closed:
+            after = self._closed(after, closing)
         if meta.state_hash and meta.state_hash != records.state_hash(after.state):
             raise Undecodable("meta", "the state's hash is another one")
         return Step(after, decision.happened, decision.conduct)
@@ -215,10 +214,12 @@ class Ledger:
     def _decision(self, match: Match, stored: Sequence[StoredEvent]) -> Decision:
         if not stored:
             raise Undecodable("events", "hold nothing that happened")
-        beside = tuple(itertools.takewhile(records.is_beside_the_game, stored))
+        beside: tuple[StoredEvent, ...] = ()
+        if records.is_beside_the_game(stored[0]):
+            beside = tuple(itertools.takewhile(records.is_beside_the_game, stored))
         events: tuple[Any, ...] = records.restore_events(self._codec, stored[len(beside) :])
         happened = happenings(self.game_of(match), match.state, events)
-        return Decision(happened, tuple(self._conduct_event(match, event) for event in beside))
+        return Decision(happened, tuple([self._conduct_event(match, event) for event in beside]))
 
     def _conduct_event(self, match: Match, stored: StoredEvent) -> MatchEvent:
         event = conduct.restore(stored.type, stored.payload)
@@ -230,9 +231,7 @@ class Ledger:
 
     def _closed(self, after: Match, closing: StoredEvent | None) -> Match:
         if closing is None:
-            if after.is_closed:
-                raise Undecodable(records.MATCH_CLOSED, "is missing")
-            return after
+            raise Undecodable(records.MATCH_CLOSED, "is missing")
         closed = records.restore_closed(closing)
         if closed.result != after.result:
             raise Undecodable(records.MATCH_CLOSED, "tells another outcome than the game's")

@@ -8,6 +8,7 @@ from promontory.eventlog.port import (
     START,
     Appended,
     CommandIdReused,
+    Commit,
     EventLog,
     EventLogUnavailable,
     Fenced,
@@ -82,16 +83,13 @@ class Matches:
         return match
 
     async def _caught_up(self, match_id: str, match: Match | None) -> Match | None:
-        steps = await self._steps(match_id, match)
-        if match is None:
-            self._tell_milestones(steps)
-        return steps[-1].match if steps else match
-
-    def _tell_milestones(self, steps: Sequence[Step]) -> None:
-        for step in steps:
-            if step.version % READ_AT_ONCE == 0:
+        marks = match is None
+        for commit in await self._read(match_id, match):
+            match = self._ledger.step(match_id, match, commit).match
+            if marks and match.version % READ_AT_ONCE == 0:
                 for marker in self._markers:
-                    marker(step.match)
+                    marker(match)
+        return match
 
     async def following(self, match: Match, *, limit: int | None = None) -> Sequence[Step]:
         """Return the steps after `match`, oldest first, at most `limit`."""
@@ -108,10 +106,11 @@ class Matches:
         match = start
         while match is None or match.version < version:
             missing = version if match is None else version - match.version
-            steps = await self._steps(match_id, match, limit=min(missing, READ_AT_ONCE))
-            if not steps:
+            commits = await self._read(match_id, match, limit=min(missing, READ_AT_ONCE))
+            if not commits:
                 raise LogCorrupt(match_id, version, "the stream ends before it")
-            match = steps[-1].match
+            for commit in commits:
+                match = self._ledger.step(match_id, match, commit).match
         return match
 
     async def history(self, match_id: str, *, last: int) -> Sequence[Step]:
@@ -123,13 +122,15 @@ class Matches:
         return (await self.history(match_id, last=version))[version - 1]
 
     async def _steps(self, match_id: str, match: Match | None, *, limit: int | None = None) -> Sequence[Step]:
-        after = START if match is None else match.position
         steps: list[Step] = []
-        for commit in await self.log.read(match_id, after=after, limit=limit):
+        for commit in await self._read(match_id, match, limit=limit):
             step = self._ledger.step(match_id, match, commit)
             steps.append(step)
             match = step.match
         return steps
+
+    async def _read(self, match_id: str, match: Match | None, *, limit: int | None = None) -> Sequence[Commit]:
+        return await self.log.read(match_id, after=START if match is None else match.position, limit=limit)
 
     async def append(self, match: Match, draft: Draft) -> Step | Appended:
         """Append `draft` after `match` and return its step, or what was appended before under its command id.

@@ -167,12 +167,14 @@ def of_game(commit: Commit) -> tuple[StoredEvent, ...]:
 
 def store_events(codec: GameCodec, events: Iterable[Any]) -> tuple[StoredEvent, ...]:
     """Return the game's `events` as stored."""
-    return tuple(StoredEvent(*codec.store(event)) for event in events)
+    store = codec.store
+    return tuple([StoredEvent(*store(event)) for event in events])
 
 
 def restore_events(codec: GameCodec, stored: Iterable[StoredEvent]) -> tuple[Any, ...]:
     """Return the structs of the game's `stored` events. Raises `Undecodable`."""
-    return tuple(codec.restore(event.type, event.payload) for event in stored)
+    restore = codec.restore
+    return tuple([restore(event.type, event.payload) for event in stored])
 
 
 def encode_meta(meta: CommitMeta) -> bytes:
