@@ -176,12 +176,14 @@ async def test_a_slot_that_moves_takes_its_commits_along(by_cluster: Group) -> N
         owner = by_cluster.owner(KEY)
         target = by_cluster.owner("{tc:001}:feed")
         assert target != owner
+        cursors, _ = await log.feed(dict.fromkeys(map(bucket_of, STREAMS), "$"), block_ms=0)
         appending = asyncio.create_task(append_chain(log, STREAM, 500, after=ends[0]))
         await asyncio.to_thread(by_cluster.move_slot, KEY, to=target)
         await eventually(partial(_has_moved, by_cluster, owner), seconds=FAILOVER_SECONDS)
         end = await appending
         assert end.version == 503
         assert (await log.read(STREAM))[-1].position == end
+        assert await _told(log, cursors, count=500) == [FeedNote(STREAM, version) for version in range(4, 504)]
 
 
 async def test_a_primary_without_the_functions_is_named(by_cluster: Group) -> None:
@@ -239,6 +241,16 @@ async def test_one_that_does_is_not(by_sentinel: Group) -> None:
         with capture_logs() as logs:
             await check_policy(found.commands)
         assert logs == []
+
+
+async def _told(log: RedisEventLog, cursors: Mapping[str, str], *, count: int) -> Sequence[FeedNote]:
+    """Return the next notes, `count` of them, however many reads they come in."""
+    told: list[FeedNote] = []
+    while len(told) < count:
+        cursors, notes = await log.feed(cursors, block_ms=5_000)
+        assert notes, f"{count - len(told)} are missing"
+        told += notes
+    return told
 
 
 async def _has_moved(group: Group, victim: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from promontory.eventlog.functions import event_log_library, load_library
+from promontory.eventlog.port import FeedNote
 from promontory.eventlog.redis_server import check_policy, connect
 from promontory.eventlog.redis_streams import RedisEventLog
 from promontory.runtime.clock import now_ms
@@ -34,5 +36,9 @@ async def test_the_log_is_kept_by_several_servers(
             ends = {stream: await append_chain(log, stream, 2) for stream in STREAMS}
             assert {stream: (await log.read(stream))[-1].position for stream in STREAMS} == ends
             assert {each.stream async for page in log.openings("tc") for each in page} == set(STREAMS)
-            assert {note.stream for note in (await log.feed(cursors, block_ms=5_000))[1]} <= set(STREAMS)
+            cursors, notes = await log.feed(cursors, block_ms=5_000)
+            assert {note.stream for note in notes} == set(STREAMS)
+            waiting = asyncio.create_task(log.feed(cursors, block_ms=5_000))
+            await append_chain(log, STREAMS[3], 1, after=ends[STREAMS[3]])
+            assert (await waiting)[1] == [FeedNote(STREAMS[3], 3)]
             assert (await log.vitals()).persists

@@ -132,8 +132,26 @@ local function prune(KEYS, ARGV)
   return {'OK'}
 end
 
+-- Reads the feeds of many buckets in one call, also of different slots of a cluster's node, where XREAD may not.
+-- KEYS 1 the first feed, which tells the node
+-- ARGV 1 most notes of each feed, then of each feed: its key, and the id after which to read
+-- A feed that this node does not hold, or not any more, is told of with an error's text instead of notes.
+local function news(KEYS, ARGV)
+  local out = {}
+  for i = 2, #ARGV, 2 do
+    local notes = redis.pcall('XRANGE', ARGV[i], '(' .. ARGV[i + 1], '+', 'COUNT', ARGV[1])
+    if notes.err then
+      out[#out + 1] = {ARGV[i], notes.err}
+    elseif #notes > 0 then
+      out[#out + 1] = {ARGV[i], notes}
+    end
+  end
+  return out
+end
+
 redis.register_function('append_SHA8', append)
 redis.register_function('claim_SHA8', claim)
 redis.register_function{function_name = 'settle_SHA8', callback = settle, flags = {'allow-oom'}}
 redis.register_function{function_name = 'owe_SHA8', callback = owe, flags = {'allow-oom'}}
+redis.register_function{function_name = 'news_SHA8', callback = news, flags = {'no-writes', 'allow-cross-slot-keys'}}
 redis.register_function{function_name = 'prune_SHA8', callback = prune, flags = {'allow-oom'}}

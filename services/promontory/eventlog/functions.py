@@ -67,7 +67,7 @@ def packaged_library(name: str, package: str, filename: str) -> Library:
 
 
 def event_log_library() -> Library:
-    """Return the event log's own library: `append`, `claim`, `settle`, `owe` and `prune`."""
+    """Return the event log's own library: `append`, `claim`, `settle`, `owe`, `prune` and `news`."""
     return packaged_library("eventlog", "promontory.eventlog", "eventlog.lua")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any
 from weakref import WeakSet
@@ -176,7 +177,7 @@ class ClusterRedis(Redis):
         owners = (await self._topology.map()).owners
         groups: dict[Host | None, list[str]] = {}
         for key in keys:
-            groups.setdefault(owners[slot_of(("GET", key))], []).append(key)
+            groups.setdefault(owners[_slot_of_key(key)], []).append(key)
         return tuple(groups.values())
 
     async def flushdb(self, asynchronous: bool = False, **options: Any) -> Any:
@@ -268,6 +269,11 @@ def slot_of(command: Sequence[Any]) -> int:
     if key is None:
         return 0
     return key_slot(key if isinstance(key, bytes) else str(key).encode())
+
+
+@lru_cache(maxsize=8192)
+def _slot_of_key(key: str) -> int:
+    return key_slot(key.encode())
 
 
 def _key_of(command: Sequence[Any]) -> Any:

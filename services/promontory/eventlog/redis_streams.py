@@ -45,7 +45,7 @@ from promontory.eventlog.port import (
 from promontory.eventlog.pruning import KEPT_SECONDS, Pruning, Surrender
 from promontory.eventlog.redis_calls import Caller
 from promontory.eventlog.redis_cluster import ClusterRedis, primaries
-from promontory.eventlog.redis_feeds import Feeds, OneCall, OneCallEach
+from promontory.eventlog.redis_feeds import Feeds, OneCall, OneCallANode
 from promontory.eventlog.redis_server import Vitals, check_policy, connect, vitals, worst
 from promontory.eventlog.resending import Resending
 
@@ -123,12 +123,12 @@ class RedisEventLog:
         self._client = client
         self._caller = self._caller_of(client)
         self._waiter = self._caller_of(blocking)
-        self._feeds = self._feeds_of(blocking)
         self._resending = Resending(self, monotonic)
         self._mended = 0
         self._mending: asyncio.Task[None] | None = None
         self._clock = clock
         self._functions = event_log_library()
+        self._feeds = self._feeds_of(blocking)
         self._fences: dict[str, str] = {}
 
     @property
@@ -141,7 +141,8 @@ class RedisEventLog:
 
     def _feeds_of(self, blocking: Redis) -> Feeds:
         if isinstance(blocking, ClusterRedis):
-            return OneCallEach(self._waiter, longest_ms=self._tuning.max_block_ms)
+            news = self._functions.function("news")
+            return OneCallANode(self._caller, self._waiter, news=news, longest_ms=self._tuning.max_block_ms)
         return OneCall(self._waiter)
 
     async def start(self) -> None:
