@@ -8,7 +8,7 @@ source's SHA-256. So each process calls exactly the code it was written for, wha
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 import msgspec
@@ -34,13 +34,13 @@ class LibraryMissing(Exception):
         self.library = library
 
 
-class Library(msgspec.Struct, frozen=True):
+class Library(msgspec.Struct, frozen=True, dict=True):
     """A library of functions: a short name for people, and its Lua source with the token `SHA8` in all names."""
 
     name: str
     source: str
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The first 8 hex digits of the source's SHA-256."""
         return hashlib.sha256(self.source.encode()).hexdigest()[:8]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol
 
@@ -43,7 +44,8 @@ class Lane:
         self._failure: LogCorrupt | None = None
         self.watchers = 0
         self.rewinds = 0
-        self.changed = asyncio.Event()
+        self.changes = 0
+        self._waiting: set[asyncio.Future[bool]] = set()
 
     @property
     def position(self) -> Position:
@@ -111,8 +113,21 @@ class Lane:
 
     def wake(self) -> None:
         """Wake everybody who waits for a change."""
-        changed, self.changed = self.changed, asyncio.Event()
-        changed.set()
+        self.changes += 1
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(True)
+        self._waiting.clear()
+
+    @contextmanager
+    def waiting(self) -> Iterator[asyncio.Future[bool]]:
+        """Give what is True at the next change, and may be given another result before."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            yield future
+        finally:
+            self._waiting.discard(future)
 
     def after(self, version: int) -> Sequence[Step] | None:
         """Return the steps after `version`, or None if they are no longer all here."""

@@ -16,6 +16,7 @@ from promontory.rules.presenter import Told
 from promontory.rules.recorder import Answer
 from promontory.rules.watch import EndReason, Hub
 from promontory.runtime import clock
+from promontory.runtime.alarm import Alarm
 from promontory.runtime.errors import Kind, Refusal, malformed
 from promontory.runtime.gate import Requests
 
@@ -60,6 +61,7 @@ class PlayStream:
         self._last_of: dict[str, asyncio.Task[None]] = {}
         """The last submission of each match, after which the next is taken."""
         self._places = asyncio.Semaphore(UNDER_WAY)
+        self._quiet = Alarm(self._beat)
 
     async def responses(self) -> AsyncGenerator[bytes, None]:
         """Yield what there is to tell, up to the end of the stream. Raises the `Refusal` that ends it."""
@@ -71,24 +73,26 @@ class PlayStream:
                     yield response
             await work
         finally:
+            self._quiet.stop()
             tasks = [work, *self._submitting, *(each.task for each in self._followers.values())]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _next(self) -> bytes:
-        """Return all that there is to tell by now, or that there is nothing; after the last, nothing at all."""
-        try:
-            async with asyncio.timeout(self._hub.heartbeat_seconds):
-                news = [await self._outbox.get()]
-        except TimeoutError:
-            return self._keep_alive()
+        """Return all that there is to tell by now; after the last, nothing at all."""
+        self._quiet.put_off(self._hub.heartbeat_seconds)
+        news = [await self._outbox.get()]
         size = len(news[0])
         while news[-1] and not self._outbox.empty() and size < RESPONSE_BYTES:
             news.append(self._outbox.get_nowait())
             size += len(news[-1])
         self._has_ended = not news[-1]
         return b"".join(news)
+
+    def _beat(self) -> None:
+        if self._outbox.empty():
+            self._outbox.put_nowait(self._keep_alive())
 
     async def _work(self) -> None:
         """Read the requests and do what they ask for until the stream is to end, and put what comes of it out."""

@@ -19,6 +19,7 @@ from promontory.rules.matches import Matches
 from promontory.rules.resuming import Resume, ResumeTokens
 from promontory.rules.validation import check_reached
 from promontory.runtime import clock, metrics
+from promontory.runtime.alarm import Alarm
 from promontory.runtime.errors import Kind, Refusal
 
 log = structlog.get_logger()
@@ -239,6 +240,8 @@ class _Watch:
         self._lane, self._matches, self._pace, self._draining = lane, matches, pace, draining
         self._deadline = clock.monotonic() + pace.max_stream_seconds
         self._last, self._rewinds, self._conflations = lane.match, lane.rewinds, 0
+        self._quiet = Alarm(self._beat)
+        self._change: asyncio.Future[bool] | None = None
 
     @property
     def is_slow(self) -> bool:
@@ -247,17 +250,20 @@ class _Watch:
 
     async def updates(self, resume: Resume | None) -> AsyncIterator[Update]:
         """Yield all that there is to tell; a heartbeat at once if there is nothing yet after where to `resume`."""
-        async for update in self._opening(resume):
-            yield update
-        while True:
-            changed, told = self._lane.changed, self._last
-            for update in self._news():
+        try:
+            async for update in self._opening(resume):
                 yield update
-            if reason := self._end():
-                yield End(reason, self._last)
-                return
-            if told is self._last and not await self._happens(changed):
-                yield Quiet(self._last)
+            while True:
+                changes, told = self._lane.changes, self._last
+                for update in self._news():
+                    yield update
+                if reason := self._end():
+                    yield End(reason, self._last)
+                    return
+                if told is self._last and not await self._happens(changes):
+                    yield Quiet(self._last)
+        finally:
+            self._quiet.stop()
 
     async def _opening(self, resume: Resume | None) -> AsyncIterator[Update]:
         if resume is None or not await self._resumes(resume):
@@ -314,12 +320,14 @@ class _Watch:
             return EndReason.SERVER_DRAINING
         return EndReason.MAX_AGE if clock.monotonic() >= self._deadline else None
 
-    async def _happens(self, changed: asyncio.Event) -> bool:
-        """Wait for a change, and tell whether one happened before a heartbeat was due."""
-        seconds = min(self._pace.heartbeat_seconds, self._deadline - clock.monotonic())
-        try:
-            async with asyncio.timeout(max(seconds, 0)):
-                await changed.wait()
-        except TimeoutError:
-            return clock.monotonic() >= self._deadline
-        return True
+    async def _happens(self, changes: int) -> bool:
+        """Wait for one more than so many changes, and tell whether it came before a heartbeat was due."""
+        if self._lane.changes > changes:
+            return True
+        self._quiet.put_off(min(self._pace.heartbeat_seconds, self._deadline - clock.monotonic()))
+        with self._lane.waiting() as self._change:
+            return await self._change or clock.monotonic() >= self._deadline
+
+    def _beat(self) -> None:
+        if self._change is not None and not self._change.done():
+            self._change.set_result(False)

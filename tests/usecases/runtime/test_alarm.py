@@ -1,0 +1,60 @@
+"""An alarm that is put off again and again."""
+
+from __future__ import annotations
+
+import asyncio
+
+from promontory.runtime.alarm import Alarm
+
+SOON, LATER = 0.01, 3600
+
+
+async def rung(seconds: float) -> None:
+    """Return once an alarm has rung that was put off once."""
+    bell = asyncio.Event()
+    Alarm(bell.set).put_off(seconds)
+    await asyncio.wait_for(bell.wait(), 20)
+
+
+async def test_it_rings_when_its_time_is_over() -> None:
+    """[Alarm] It does not ring by itself before."""
+    rings: list[int] = []
+    alarm = Alarm(lambda: rings.append(1))
+    await rung(SOON)
+    assert rings == []
+    alarm.put_off(0)
+    await rung(SOON)
+    assert rings == [1]
+
+
+async def test_what_is_put_off_again_does_not_ring() -> None:
+    """[Alarm.put_off] Though a timer is set for the earlier time."""
+    rings: list[int] = []
+    alarm = Alarm(lambda: rings.append(1))
+    alarm.put_off(SOON)
+    alarm.put_off(LATER)
+    await rung(2 * SOON)
+    alarm.stop()
+    assert rings == []
+
+
+async def test_it_rings_sooner_if_it_is_put_off_for_less() -> None:
+    """[Alarm.put_off] The last time is what counts; it rings once."""
+    bell = asyncio.Event()
+    alarm = Alarm(bell.set)
+    alarm.put_off(LATER)
+    alarm.put_off(SOON)
+    await asyncio.wait_for(bell.wait(), 20)
+
+
+async def test_what_is_stopped_does_not_ring() -> None:
+    """[Alarm.stop] It can be put off again after that."""
+    rings: list[int] = []
+    alarm = Alarm(lambda: rings.append(1))
+    alarm.put_off(SOON)
+    alarm.stop()
+    await rung(2 * SOON)
+    assert rings == []
+    alarm.put_off(0)
+    await rung(SOON)
+    assert rings == [1]
