@@ -8,8 +8,8 @@ player the rating that the benchmark wants.
 
 Clients, services and server share the machine, so that times are no better than it can do all at once; CPU time is each
 process's own. The wait of a player is that of its client, from entering to the word of the match; gaps are those that
-matchmaking notes in its log. The second table is of the matcher alone, with one pool of up to 100,000 tickets: the
-pairing, which is pure, should cost the same for each ticket, however many there are.
+matchmaking notes in its log. The other tables are of the matcher alone, with one pool of up to 100,000 tickets: what a
+ticket costs should not grow with how many there are, and a look at those who go on waiting should cost next to nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from promontory.matchmaking.redis_tickets import RedisTickets, Server
 from promontory.runtime import clock
 from promontory.runtime.embedded import EmbeddedServer
 from tests.bench.measuring import Measured, Meter, Spread, memory_mib, spread
-from tests.bench.pairing import Pairing, measure_pairing
+from tests.bench.pairing import COMING, Looks, Pairing, measure_looks, measure_pairing
 from tests.bench.processes import Processes
 from tests.bench.reporting import parser_of, progress, report, rounded, table
 from tests.support.matchmaking_processes import SCORING_SERVICE, Scores
@@ -80,7 +80,7 @@ class Figures(msgspec.Struct, frozen=True):
 
     `waits` are of those players who got a match; the gaps between the two players of a match are in rating points,
     and as a share of what their tickets accept. `ratios` are of the pairing's time a ticket, to that in the smallest
-    pool of as many seats.
+    pool of as many seats, and of the time that one who comes takes among those who wait.
     """
 
     load: Load
@@ -92,6 +92,7 @@ class Figures(msgspec.Struct, frozen=True):
     flat_out: Phase
     memory_mib: float
     pairing: Sequence[Pairing]
+    looks: Sequence[Looks]
     ratios: dict[str, float]
 
 
@@ -264,7 +265,7 @@ async def measure(load: Load, shown: Progress) -> Figures:
         pressed = await flat_out(where)
         used = memory_mib(where.matchmaking.pid)
         shown.update(step, advance=1, description="One large pool")
-        pairing = await measure_pairing(url)
+        pairing, looks = await measure_pairing(url), measure_looks()
     gap = sum(gaps) / max(1, len(gaps))
     return Figures(
         load=load,
@@ -276,17 +277,20 @@ async def measure(load: Load, shown: Progress) -> Figures:
         flat_out=pressed,
         memory_mib=round(used, 1),
         pairing=pairing,
-        ratios=ratios(pairing),
+        looks=looks,
+        ratios=ratios(pairing, looks),
     )
 
 
-def ratios(pairing: Sequence[Pairing]) -> dict[str, float]:
-    """Return the pairing's time a ticket, to that in the smallest pool of as many seats."""
+def ratios(pairing: Sequence[Pairing], looks: Sequence[Looks]) -> dict[str, float]:
+    """Return the times a ticket, to that in the smallest pool of as many seats, or among the fewest who wait."""
     least = {each.seats: each.pair_us for each in reversed(pairing)}
-    return {
+    paired = {
         f"pair_{each.seats}_seats_{each.tickets}_tickets": round(each.pair_us / least[each.seats], 3)
         for each in pairing
     }
+    come = {f"come_to_{each.tickets}_tickets": round(each.ticket_us / looks[0].ticket_us, 3) for each in looks}
+    return paired | come
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -333,6 +337,12 @@ def _tables(figures: Figures) -> Iterator[Table]:
         ratio = figures.ratios[f"pair_{each.seats}_seats_{each.tickets}_tickets"]
         spans = (rounded(each.pair_us), f"{ratio:.2f}", rounded(each.read_us))
         made.add_row(str(each.seats), f"{each.tickets:,}", f"{each.groups:,}", rounded(each.mean_gap), *spans)
+    yield made
+    titles = ("who wait", "a look, nobody new, µs", f"{COMING} new a look, µs a ticket", "to the fewest")
+    made = table("One pool of tickets that cannot be paired, looked at four times a second", *titles)
+    for look in figures.looks:
+        ratio = figures.ratios[f"come_to_{look.tickets}_tickets"]
+        made.add_row(f"{look.tickets:,}", rounded(look.idle_us), rounded(look.ticket_us), f"{ratio:.2f}")
     yield made
 
 

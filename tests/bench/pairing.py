@@ -1,4 +1,9 @@
-"""How long the matcher takes over one pool of many tickets: the pairing, which is pure, and reading the queue."""
+"""How long the matcher takes over one pool of many tickets: the pairing, which is pure, and reading the queue.
+
+First all come at once, and nearly all get a match. Then as many wait, too far from each other to be paired, while their
+windows widen and the matcher looks at them four times a second: a look at which nobody has come, and looks at which
+some have, each of whom gets a match, while others take the places of those who left.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,9 @@ import msgspec
 
 from promontory.eventlog.redis_server import connect
 from promontory.matchmaking.domain import Entrant, Pool, Ticket, Window
-from promontory.matchmaking.pairing import Group, pair
+from promontory.matchmaking.pairing import Line, pair
 from promontory.matchmaking.redis_tickets import RedisTickets, Server, key
+from promontory.matchmaking.stretch import Group
 
 SIZES = (1_000, 10_000, 100_000)
 SEATS = (2, 4)
@@ -21,6 +27,13 @@ LONGEST_WAIT_MS = 120_000
 WINDOW = Window(points=100, points_per_second=5, most_points=600)
 FILLING = 1_000
 TRIED = 20_000
+STEP_POINTS = 1.0
+WINDOW_OF_A_STEP = Window(
+    points=0.3 * STEP_POINTS, points_per_second=0.004 * STEP_POINTS, most_points=0.8 * STEP_POINTS
+)
+LOOKS = 40
+LOOK_MS = 250
+COMING = 50
 
 
 class Pairing(msgspec.Struct, frozen=True):
@@ -34,25 +47,71 @@ class Pairing(msgspec.Struct, frozen=True):
     read_us: float
 
 
-def one_pool(seats: int) -> Pool:
+class Looks(msgspec.Struct, frozen=True):
+    """So many who wait and cannot be paired: CPU µs of a look with nobody new, and of looks for each who came."""
+
+    tickets: int
+    idle_us: float
+    ticket_us: float
+
+
+def one_pool(seats: int, window: Window = WINDOW) -> Pool:
     """Return a pool as those that are shipped."""
-    return Pool(id="crowd", game="transcontinental", seats=seats, rated=True, window=WINDOW)
+    return Pool(id="crowd", game="transcontinental", seats=seats, rated=True, window=window)
 
 
 def crowd(count: int) -> list[Ticket]:
     """Return tickets with ratings that are spread as players' are, who have waited for up to two minutes."""
     rng = Random(count)
     return [
-        Ticket(
-            id=f"tk-{number:026}",
-            pool="crowd",
-            entrant=Entrant(f"player-{number}"),
-            rating=round(rng.gauss(1500, 350), 1),
-            created_ms=NOW_MS - rng.randrange(LONGEST_WAIT_MS),
-            fingerprint="0" * 64,
-        )
+        _ticket(number, round(rng.gauss(1500, 350), 1), NOW_MS - rng.randrange(LONGEST_WAIT_MS))
         for number in range(count)
     ]
+
+
+def _ticket(number: int, rating: float, created_ms: int) -> Ticket:
+    return Ticket(
+        id=f"tk-{number:026}",
+        pool="crowd",
+        entrant=Entrant(f"player-{number}"),
+        rating=rating,
+        created_ms=created_ms,
+        fingerprint="0" * 64,
+    )
+
+
+def measure_looks(sizes: Sequence[int] = SIZES) -> list[Looks]:
+    """Return what looks at a line cost for each size."""
+    return [_looks(size) for size in sizes]
+
+
+def _looks(size: int) -> Looks:
+    rng, line = Random(size), Line(one_pool(2, WINDOW_OF_A_STEP))
+    for number in rng.sample(range(size), size):
+        line.put(_ticket(number, number * STEP_POINTS, NOW_MS - rng.randrange(LONGEST_WAIT_MS)))
+    line.take(NOW_MS)
+    idle = sum(_look(line, NOW_MS + LOOK_MS * look, ()) for look in range(LOOKS))
+    number, now_ms, left, spent = size, NOW_MS + LOOK_MS * LOOKS, list[int](), 0.0
+    for look in range(LOOKS):
+        places = rng.sample(range(size), 2 * COMING)
+        near = [place + 0.2 for place in places if place not in left][:COMING]
+        ratings = [STEP_POINTS * place for place in (*near, *left)]
+        coming = [_ticket(number + i, rating, now_ms + LOOK_MS * look) for i, rating in enumerate(ratings)]
+        spent += _look(line, now_ms + LOOK_MS * look, coming)
+        number, left = number + len(coming), [int(place) for place in near]
+    return Looks(size, round(1e6 * idle / LOOKS, 2), round(1e6 * spent / (number - size), 2))
+
+
+def _look(line: Line, now_ms: int, coming: Sequence[Ticket]) -> float:
+    """Return the CPU seconds of a look at which `coming` are new, of whom `COMING` get a match."""
+    began = time.process_time()
+    for ticket in coming:
+        line.put(ticket)
+    groups = line.take(now_ms)
+    spent = time.process_time() - began
+    if len(groups) != min(COMING, len(coming)):
+        raise RuntimeError(f"{len(groups)} matches were made of {len(coming)} newcomers")
+    return spent
 
 
 async def measure_pairing(url: str, seats: Sequence[int] = SEATS, sizes: Sequence[int] = SIZES) -> list[Pairing]:

@@ -101,6 +101,7 @@ async def test_of_some_tickets_those_that_wait_in_a_pool_are_told(tickets: Ticke
     wanted = ("tk-ann", "tk-bob", "tk-dan", "tk-eve")
     assert list(await tickets.still_waiting(POOL, wanted)) == [ticket("ann")]
     assert list(await tickets.still_waiting(POOL, ())) == []
+    assert sorted(await tickets.waiting_ids(POOL)) == ["tk-ann", "tk-cem"]
 
 
 async def test_cancelling_twice_changes_nothing(tickets: Tickets) -> None:
@@ -252,7 +253,7 @@ async def test_every_change_is_told_in_order(tickets: Tickets) -> None:
     claimed = proposal(await wait_in_line(tickets, "ann", "bob"))
     await tickets.claim(claimed, lease_seconds=FOREVER_SECONDS)
     await tickets.assign(claimed, made())
-    both = Change(POOL, ("tk-ann", "tk-bob"))
+    both = Change(POOL, ("tk-ann", "tk-bob"), no_more=True)
     _, changes = await tickets.feed(cursor)
     assert list(changes) == [Change(POOL, ("tk-ann",)), Change(POOL, ("tk-bob",)), both, both]
 
@@ -262,7 +263,15 @@ async def test_the_feed_goes_on_after_its_cursor(tickets: Tickets) -> None:
     await wait_in_line(tickets, "ann", "bob")
     cursor, _ = await tickets.feed(cursor)
     await tickets.cancel("tk-bob")
-    assert (await tickets.feed(cursor))[1] == [Change(POOL, ("tk-bob",))]
+    assert (await tickets.feed(cursor))[1] == [Change(POOL, ("tk-bob",), no_more=True)]
+
+
+async def test_tickets_that_are_given_back_are_told_to_wait_again(tickets: Tickets) -> None:
+    claimed = proposal(await wait_in_line(tickets, "ann", "bob"))
+    await tickets.claim(claimed, lease_seconds=FOREVER_SECONDS)
+    cursor = await tickets.feed_end()
+    await tickets.release(claimed, retry_at_ms=0)
+    assert (await tickets.feed(cursor))[1] == [Change(POOL, ("tk-ann", "tk-bob"))]
 
 
 async def test_the_feed_waits_for_a_change(tickets: Tickets) -> None:

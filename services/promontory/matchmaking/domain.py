@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
+from math import inf
 
 import msgspec
 
@@ -27,6 +29,20 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def width(self, waited_ms: int) -> float:
         """Return the greatest difference accepted after `waited_ms`."""
         return min(self.most_points, self.points + self.points_per_second * max(0, waited_ms) / 1000)
+
+    def widths(self, created_ms: Sequence[int], now_ms: int) -> list[float]:
+        """Return the greatest differences accepted at `now_ms` by tickets that were created at `created_ms`."""
+        first, most, pace = self.points, self.most_points, self.points_per_second
+        widths = [first + pace * (now_ms - each) / 1000 if each < now_ms else first for each in created_ms]
+        return [width if width < most else most for width in widths] if pace else widths
+
+    def reached_ms(self, difference: float, created_ms: int) -> float:
+        """Return when a ticket created at `created_ms` accepts `difference`, or a moment before; inf if never."""
+        if difference <= self.points:
+            return -inf
+        if difference > self.most_points or not self.points_per_second:
+            return inf
+        return created_ms + int((difference - self.points) * 1000 / self.points_per_second) - 1
 
 
 class HouseBot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,7 +111,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return next((bot for bot in self.house_bots if bot.player == player), None)
 
 
-class Entrant(msgspec.Struct, frozen=True):
+class Entrant(msgspec.Struct, frozen=True, gc=False):
     """Whom a match seats: a player, or a house bot if a `policy` plays it; `entropy` is 0 to 32 bytes."""
 
     player: str
@@ -103,7 +119,7 @@ class Entrant(msgspec.Struct, frozen=True):
     entropy: bytes = b""
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True, gc=False):
     """The match a ticket got: the gRPC service that referees it, its id, and the seat in it."""
 
     service: str
@@ -120,7 +136,7 @@ class TicketState(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Ticket(msgspec.Struct, frozen=True, kw_only=True):
+class Ticket(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A player's place in a pool's queue; times in ms since the epoch, `rating` in rating points.
 
     `fingerprint` stands for what was asked for. Nobody proposes it before `retry_at_ms`: its last proposals, `refusals`
@@ -144,7 +160,7 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in (TicketState.ASSIGNED, TicketState.CANCELLED)
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """One seat of a match to be: who takes it, the rating, and the ticket (none: a house bot fills the seat)."""
 
     entrant: Entrant

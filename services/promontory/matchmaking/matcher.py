@@ -12,15 +12,17 @@ import structlog
 
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
-from promontory.matchmaking.domain import Pool, Proposal, Ticket
-from promontory.matchmaking.pairing import Group, RatedBot, pair
+from promontory.matchmaking.domain import Pool, Proposal
+from promontory.matchmaking.filling import RatedBot
+from promontory.matchmaking.pairing import Line
 from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import Change, Tickets
+from promontory.matchmaking.stretch import Group
 from promontory.runtime import clock, metrics
 
 log = structlog.get_logger()
 
-REREAD_SECONDS = 5.0
+COMPARE_SECONDS = 5.0
 OVERDUE_PROPOSALS = 64
 LAST_CREATIONS_SECONDS = 5.0
 
@@ -39,24 +41,28 @@ class Matcher:
 
     def __init__(self, pools: Pools, tickets: Tickets, *, creation: Creation, bots: Bots, pace: Pace) -> None:
         self._pools, self._tickets, self._creation, self._bots, self._pace = pools, tickets, creation, bots, pace
-        self._queues: dict[str, dict[str, Ticket]] = {}
-        self._read_at: dict[str, float] = {}
+        self._lines = {pool.id: Line(pool) for pool in pools.values()}
+        self._compared_at: dict[str, float] = {}
         self._stale = set(pools)
-        self._changed: dict[str, set[str]] = {}
+        self._came: dict[str, set[str]] = {}
+        self._gone: dict[str, set[str]] = {}
         self._bell = asyncio.Event()
         self._creations: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
 
     def ring(self, change: Change) -> None:
         """Match a pool now: its queue has changed."""
-        if change.tickets:
-            self._note(change.pool, change.tickets)
-        else:
+        if not change.tickets:
             self._stale.add(change.pool)
+        elif change.no_more:
+            self._gone.setdefault(change.pool, set()).update(change.tickets)
+        else:
+            self._note(change.pool, change.tickets)
         self._bell.set()
 
     def _note(self, pool: str, tickets: Collection[str]) -> None:
-        self._changed.setdefault(pool, set()).update(tickets)
+        """Have tickets read that may wait."""
+        self._came.setdefault(pool, set()).update(tickets)
 
     async def run(self) -> None:
         """Match pools that have changed at once, and all at every interval (windows widen), until cancelled."""
@@ -71,7 +77,7 @@ class Matcher:
             if is_round:
                 round_at = clock.monotonic() + self._pace.interval_seconds
             for pool in self._pools.values():
-                if is_round or pool.id in self._stale or pool.id in self._changed:
+                if is_round or any(pool.id in told for told in (self._stale, self._came, self._gone)):
                     await self._survive(self._look_after(pool, is_round=is_round))
 
     async def run_recovery(self) -> None:
@@ -98,30 +104,44 @@ class Matcher:
         await self._match(pool)
 
     async def _match(self, pool: Pool) -> None:
-        queue = tuple(self._queues[pool.id].values())
-        groups = () if self._stopping else pair(pool, queue, clock.now_ms(), self._bots(pool))
+        groups = () if self._stopping else self._lines[pool.id].take(clock.now_ms(), self._bots(pool))
         await asyncio.gather(*(self._propose(pool, group) for group in groups))
 
     async def _read(self, pool: str) -> bool:
-        """Read what has changed of the pool's queue, or all of it if nobody knows that, or a while ago.
+        """Bring the line of the pool up to date by what has changed, or read all of it if nobody knows that.
 
-        Return whether tickets may have come. A read that fails is made up for by the next, which is of all.
+        Every few seconds it is compared with the queue, since notes may get lost. Return whether tickets may have come.
+        A read that fails is made up for by the next, which is of all.
         """
-        changed, read_at, now = self._changed.pop(pool, set()), self._read_at.pop(pool, 0.0), clock.monotonic()
-        is_known = pool not in self._stale and now <= read_at + REREAD_SECONDS
-        if is_known:
-            found = await self._tickets.still_waiting(pool, sorted(changed)) if changed else ()
-        else:
+        came, gone = self._came.pop(pool, set()), self._gone.pop(pool, set())
+        compared_at, now = self._compared_at.pop(pool, None), clock.monotonic()
+        if pool in self._stale or compared_at is None:
             self._stale.discard(pool)
-            found, read_at = await self._tickets.waiting(pool), now
-        queue = self._queues[pool] if is_known else {}
-        for ticket in changed:
-            queue.pop(ticket, None)
-        queue.update((ticket.id, ticket) for ticket in found)
-        self._queues[pool], self._read_at[pool] = queue, read_at
-        if changed or not is_known:
-            _show(pool, queue.values())
+            await self._read_all(pool)
+            self._compared_at[pool] = now
+            return len(self._lines[pool]) > 0
+        line = self._lines[pool]
+        for ticket in gone:
+            line.drop(ticket)
+        if now > compared_at + COMPARE_SECONDS:
+            queue, compared_at = set(await self._tickets.waiting_ids(pool)), now
+            came |= queue.symmetric_difference(line)
+        found = await self._tickets.still_waiting(pool, sorted(came)) if came else ()
+        for ticket in came:
+            line.drop(ticket)
+        for each in found:
+            line.put(each)
+        self._compared_at[pool] = compared_at
+        if came or gone:
+            _show(pool, line)
         return bool(found)
+
+    async def _read_all(self, pool: str) -> None:
+        line = Line(self._pools[pool])
+        for ticket in await self._tickets.waiting(pool):
+            line.put(ticket)
+        self._lines[pool] = line
+        _show(pool, line)
 
     async def _propose(self, pool: Pool, group: Group) -> None:
         """Claim the tickets of `group`; if all still wait, get their match made in the background."""
@@ -135,8 +155,13 @@ class Matcher:
             terms=pool.terms,
             places=group,
         )
-        self._note(pool.id, proposal.tickets)
-        if await self._tickets.claim(proposal, lease_seconds=self._pace.lease_seconds):
+        is_claimed = False
+        try:
+            is_claimed = await self._tickets.claim(proposal, lease_seconds=self._pace.lease_seconds)
+        finally:
+            if not is_claimed:
+                self._note(pool.id, proposal.tickets)
+        if is_claimed:
             self._begin(proposal)
 
     async def recover(self) -> None:
@@ -159,7 +184,8 @@ class Matcher:
             await asyncio.wait(self._creations.values(), timeout=LAST_CREATIONS_SECONDS)
 
 
-def _show(pool: str, queue: Collection[Ticket]) -> None:
-    first_ms = min((ticket.created_ms for ticket in queue), default=clock.now_ms())
-    metrics.TICKETS_OPEN.labels(pool=pool).set(len(queue))
-    metrics.OLDEST_TICKET_SECONDS.labels(pool=pool).set(max(0, clock.now_ms() - first_ms) / 1000)
+def _show(pool: str, line: Line) -> None:
+    oldest_ms = line.oldest_ms
+    waited_ms = 0 if oldest_ms is None else max(0, clock.now_ms() - oldest_ms)
+    metrics.TICKETS_OPEN.labels(pool=pool).set(len(line))
+    metrics.OLDEST_TICKET_SECONDS.labels(pool=pool).set(waited_ms / 1000)

@@ -31,8 +31,14 @@ local function lease(due, name, milliseconds)
   redis.call('ZADD', due, integer(now_ms() + tonumber(milliseconds)), name)
 end
 
+-- Tells of tickets that have come to a pool's queue, or of a table, whose pool is empty.
 local function note(feed, pool, tickets)
   redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets)
+end
+
+-- Tells of tickets that have changed and are in no queue now: `g` says that they are gone from there.
+local function note_gone(feed, pool, tickets)
+  redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets, 'g', '')
 end
 
 -- Puts a row into a player's lists; returns how much that changed. What is older than the oldest of a full list stays out.
@@ -120,7 +126,7 @@ local function cancel(KEYS, ARGV)
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   redis.call('HDEL', KEYS[2], ARGV[2])
   redis.call('HDEL', KEYS[3], ARGV[1])
-  note(KEYS[4], ARGV[2], ARGV[1])
+  note_gone(KEYS[4], ARGV[2], ARGV[1])
   return {'OK'}
 end
 
@@ -137,7 +143,7 @@ local function claim(KEYS, ARGV)
     redis.call('HSET', KEYS[i], 'state', 'proposed')
     redis.call('HDEL', KEYS[3], ARGV[i + 1])
   end
-  note(KEYS[4], ARGV[3], ARGV[5])
+  note_gone(KEYS[4], ARGV[3], ARGV[5])
   return {'OK'}
 end
 
@@ -156,7 +162,7 @@ local function assign(KEYS, ARGV)
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
   redis.call('DEL', KEYS[3])
-  note(KEYS[4], ARGV[2], ARGV[4])
+  note_gone(KEYS[4], ARGV[2], ARGV[4])
   return {'OK'}
 end
 

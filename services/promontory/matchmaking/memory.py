@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -84,9 +84,9 @@ class Memory:
             del made[old]
             self.lists.get(finished_by(player), {}).pop(old, None)
 
-    async def note(self, pool: str, *tickets: str) -> None:
+    async def note(self, pool: str, *tickets: str, no_more: bool = False) -> None:
         """Tell of a change."""
-        self.feed.append(Change(pool, tickets))
+        self.feed.append(Change(pool, tickets, no_more))
         async with self.grown:
             self.grown.notify_all()
 
@@ -132,7 +132,8 @@ class MemoryTickets:
 
     async def _keep(self, *tickets: Ticket) -> None:
         self._memory.tickets |= {ticket.id: ticket for ticket in tickets}
-        await self._memory.note(tickets[0].pool, *(ticket.id for ticket in tickets))
+        no_more = all(ticket.state is not TicketState.WAITING for ticket in tickets)
+        await self._memory.note(tickets[0].pool, *(ticket.id for ticket in tickets), no_more=no_more)
 
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None."""
@@ -154,6 +155,10 @@ class MemoryTickets:
         """Return the tickets that wait in `pool`."""
         found = self._memory.tickets.values()
         return [each for each in found if each.pool == pool and each.state is TicketState.WAITING]
+
+    async def waiting_ids(self, pool: str) -> Collection[str]:
+        """Return the ids of the tickets that wait in `pool`."""
+        return [each.id for each in await self.waiting(pool)]
 
     async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
         """Return those of `tickets` that wait in `pool`."""

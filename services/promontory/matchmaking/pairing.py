@@ -2,159 +2,190 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush
-from itertools import islice
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from math import inf
 
-import msgspec
-
-from promontory.matchmaking.domain import Entrant, HouseBot, Place, Pool, Ticket
-
-MOST_BETWEEN = 32
-"""How many tickets between the lowest and the highest of a group are weighed, where a match has more than 2 seats."""
-
-Group = tuple[Place, ...]
-Candidate = tuple[float, tuple[int, ...], int, tuple[int, ...]]
-
-_by_age = attrgetter("created_ms", "id")
+from promontory.matchmaking.domain import Place, Pool, Ticket
+from promontory.matchmaking.filling import Filling, RatedBot
+from promontory.matchmaking.row import Row
+from promontory.matchmaking.stretch import MARGIN, Entry, Group, Stretch, age, agree
 
 
-class RatedBot(msgspec.Struct, frozen=True):
-    """A house bot that may fill a seat, and its rating in rating points."""
+def pair(pool: Pool, tickets: Iterable[Ticket], now_ms: int, bots: Sequence[RatedBot] = ()) -> tuple[Group, ...]:
+    """Return the matches that `tickets` of `pool` make at `now_ms`; see `Line.take`."""
+    line = Line(pool)
+    for ticket in tickets:
+        line.put(ticket)
+    return line.take(now_ms, bots)
 
-    bot: HouseBot
-    rating: float
 
+class Line:
+    """The tickets that wait in a pool, kept from one look at them to the next, so that a look costs what has changed.
 
-def pair(pool: Pool, tickets: Sequence[Ticket], now_ms: int, bots: Sequence[RatedBot] = ()) -> tuple[Group, ...]:
-    """Return the matches that `tickets` of `pool` make at `now_ms`, each with its places in the order of seats.
-
-    A group needs as many tickets as the pool has seats, each rating within every other one's window. The narrowest
-    group goes first, of equal ones that with the oldest ticket, until no group is left. Whoever has then waited long
-    enough plays with others who have, and with those of `bots` that are nearest in rating and hold no ticket
-    themselves. Seats go by age, house bots last.
+    Whoever was looked at and stayed accepts nobody who was there, until both windows reach: the later of two looks
+    again then. So a group that has become possible since the last look has somebody in it who is awake: a newcomer, or
+    one whose alarm went off. No look goes further than the windows of those.
     """
-    line = _Line(pool, _one_a_player([ticket for ticket in tickets if ticket.retry_at_ms <= now_ms]), now_ms)
-    groups = tuple(line.place(members) for members in line.take_groups())
-    waiting = {ticket.entrant.player for ticket in tickets}
-    free = [bot for bot in bots if bot.bot.player not in waiting]
-    return groups + tuple(line.take_filled(free))
 
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._entries: dict[str, Entry] = {}
+        self._players: dict[str, str] = {}
+        self._row = Row()
+        self._came: list[Entry] = []
+        self._resting: list[tuple[int, Entry]] = []
+        self._alarms: list[tuple[float, str]] = []
+        self._ages: list[tuple[int, str]] = []
+        self._due: dict[str, Entry] = {}
 
-def _one_a_player(tickets: Sequence[Ticket]) -> list[Ticket]:
-    oldest = {ticket.entrant.player: ticket for ticket in sorted(tickets, key=_by_age, reverse=True)}
-    return sorted(oldest.values(), key=attrgetter("rating", "created_ms", "id"))
+    def __len__(self) -> int:
+        return len(self._entries)
 
+    def __contains__(self, ticket: str) -> bool:
+        return ticket in self._entries
 
-class _Line:
-    """Tickets in a line by rating; whoever gets a match leaves it."""
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
 
-    def __init__(self, pool: Pool, tickets: Sequence[Ticket], now_ms: int) -> None:
-        self._pool, self._tickets, self._now_ms = pool, tickets, now_ms
-        self._ratings = [ticket.rating for ticket in tickets]
-        self._widths = [pool.window.width(now_ms - ticket.created_ms) for ticket in tickets]
-        self._free = [True] * len(tickets)
-        self._left = [i - 1 for i in range(len(tickets))]
-        self._right = [i + 1 for i in range(len(tickets))]
+    @property
+    def oldest_ms(self) -> int | None:
+        """When the oldest of its tickets was created, in ms since the epoch; None if there is none."""
+        while self._ages and self._ages[0][1] not in self._entries:
+            heappop(self._ages)
+        due = [entry[1] for entry in self._due.values() if entry[2] in self._entries]
+        return min([*due, *(created for created, _ in self._ages[:1])], default=None)
 
-    def take_groups(self) -> Iterator[tuple[int, ...]]:
-        """Yield full groups, the narrowest first, until there is none."""
-        candidates = [found for low in range(len(self._tickets)) if (found := self._narrowest(low))]
-        heapify(candidates)
-        while candidates:
-            _, _, low, members = heappop(candidates)
-            if all(self._free[member] for member in members):
-                self._leave(members)
-                yield members
-            elif self._free[low] and (found := self._narrowest(low)):
-                heappush(candidates, found)
+    def put(self, ticket: Ticket) -> None:
+        """Add a ticket, in place of the same one as it stood before; of a player's tickets only the oldest is kept."""
+        entry, player = _entry(ticket), ticket.entrant.player
+        known = self._players.get(player)
+        if known is not None:
+            if known != ticket.id and age(self._entries[known]) < age(entry):
+                return
+            self.drop(known)
+        self._entries[ticket.id], self._players[player] = entry, ticket.id
+        if ticket.retry_at_ms:
+            heappush(self._resting, (ticket.retry_at_ms, entry))
+        else:
+            self._came.append(entry)
+        heappush(self._ages, (ticket.created_ms, ticket.id))
 
-    def take_filled(self, bots: Sequence[RatedBot]) -> Iterator[Group]:
-        """Yield groups with house bots in the seats that no ticket takes, those of the longest waiting first."""
-        for anchor in sorted(self._due(), key=lambda i: _by_age(self._tickets[i])):
-            if not self._free[anchor]:
-                continue
-            members = self._company(anchor)
-            filling = self._nearest(bots, anchor)[: self._pool.seats - len(members)]
-            if len(members) + len(filling) == self._pool.seats:
-                self._leave(members)
-                yield self.place(members) + tuple(filling)
+    def drop(self, ticket: str) -> None:
+        """Remove a ticket, if it is there."""
+        entry = self._entries.get(ticket)
+        if entry is not None:
+            self._forget(entry[3])
+            self._row.remove(entry)
 
-    def place(self, members: Sequence[int]) -> Group:
-        """Return the places of `members`, the oldest ticket first."""
-        tickets = sorted((self._tickets[member] for member in members), key=_by_age)
-        return tuple(Place(each.entrant, each.rating, each.id, each.created_ms, each.refusals) for each in tickets)
+    def _forget(self, place: Place) -> None:
+        del self._entries[place.ticket], self._players[place.entrant.player]
 
-    def _narrowest(self, low: int) -> Candidate | None:
-        """Return the narrowest group whose lowest rating is that of `low`.
+    def take(self, now_ms: int, bots: Sequence[RatedBot] = ()) -> tuple[Group, ...]:
+        """Return the matches that can be made at `now_ms`, each with its places in the order of seats; they leave.
 
-        It is fixed by its highest ticket: those two accept each other, so they accept all between them, and of these
-        as many as there are seats must accept both.
+        A group needs as many tickets as the pool has seats, each rating within every other one's window. The narrowest
+        group goes first, of equal ones that with the oldest ticket, until no group is left. Whoever has then waited
+        long enough plays with others who have, and with those of `bots` that are nearest in rating and hold no ticket
+        themselves. Seats go by age, house bots last.
         """
-        between: list[int] = []
-        for high in self._reachable(low):
-            if not self._accepts(high, low):
-                continue
-            inner = [i for i in between if self._accepts(i, high)]
-            if len(inner) >= self._pool.seats - 2:
-                oldest = sorted(inner, key=lambda i: _by_age(self._tickets[i]))[: self._pool.seats - 2]
-                return self._candidate((low, *oldest, high))
-            between.append(high)
-            if len(between) > MOST_BETWEEN:
-                return None
-        return None
+        free = [bot for bot in bots if bot.bot.player not in self._players]
+        awake = self._look(now_ms)
+        groups = [*self._take_full(awake, now_ms), *self._take_filled(free, now_ms)]
+        self._set_alarms(awake, now_ms)
+        return tuple(groups)
 
-    def _candidate(self, members: tuple[int, ...]) -> Candidate:
-        ages = tuple(sorted(self._tickets[member].created_ms for member in members))
-        return (self._ratings[members[-1]] - self._ratings[members[0]], ages, members[0], members)
+    def _look(self, now_ms: int) -> list[Entry]:
+        """Have newcomers stand in the row, and return them with those whose alarm has gone off."""
+        while self._resting and self._resting[0][0] <= now_ms:
+            self._came.append(heappop(self._resting)[1])
+        came, self._came = [entry for entry in self._came if self._entries.get(entry[2]) is entry], []
+        self._row.add(came)
+        while self._alarms and self._alarms[0][0] <= now_ms:
+            woken = self._entries.get(heappop(self._alarms)[1])
+            if woken is not None:
+                came.append(woken)
+        return came
 
-    def _reachable(self, low: int) -> Iterator[int]:
-        """Yield the tickets above `low` that it accepts, from the nearest on."""
-        end, high = len(self._tickets), self._right[low]
-        while high < end and self._accepts(low, high):
-            yield high
-            high = self._right[high]
+    def _take_full(self, awake: Sequence[Entry], now_ms: int) -> Iterator[Group]:
+        """Yield groups of tickets."""
+        for low, high in self._spans(awake, now_ms):
+            stretch = Stretch(self._pool.window, self._pool.seats, self._row.between(low, high), now_ms)
+            groups = list(stretch.take_groups())
+            if groups:
+                self._row.replace(low, high, stretch.rest())
+                for group in groups:
+                    for place in group:
+                        self._forget(place)
+            yield from groups
 
-    def _accepts(self, one: int, other: int) -> bool:
-        return abs(self._ratings[other] - self._ratings[one]) <= self._widths[one]
+    def _spans(self, awake: Sequence[Entry], now_ms: int) -> Iterable[tuple[float, float]]:
+        """Return the ratings that the windows of the awake reach from and to; windows that overlap are one span."""
+        if len(awake) == len(self._row):
+            return [(-inf, inf)]
+        width, spans = self._pool.window.width, list[tuple[float, float]]()
+        for entry in awake:
+            reach = width(now_ms - entry[1]) + MARGIN
+            spans.append((entry[0] - reach, entry[0] + reach))
+        return _merged(spans)
 
-    def _leave(self, members: Sequence[int]) -> None:
-        for i in members:
-            self._free[i] = False
-            left, right = self._left[i], self._right[i]
-            if left >= 0:
-                self._right[left] = right
-            if right < len(self._tickets):
-                self._left[right] = left
+    def _take_filled(self, bots: Sequence[RatedBot], now_ms: int) -> Iterator[Group]:
+        """Yield groups with house bots in the seats that no ticket takes."""
+        for group in Filling(self._pool, self._due_entries(now_ms), bots, now_ms).take_groups():
+            for place in group:
+                self.drop(place.ticket)
+            yield group
 
-    def _due(self) -> list[int]:
-        """Return the tickets that have waited long enough for house bots."""
+    def _due_entries(self, now_ms: int) -> list[Entry]:
+        """Return the tickets that have waited long enough for house bots, in the order of the row."""
         after = self._pool.house_bots_after_seconds
         if after is None:
             return []
-        latest = self._now_ms - after * 1000
-        return [i for i, ticket in enumerate(self._tickets) if self._free[i] and ticket.created_ms <= latest]
+        latest = now_ms - after * 1000
+        while self._ages and self._ages[0][0] <= latest:
+            _, ticket = heappop(self._ages)
+            if ticket in self._entries:
+                self._due[ticket] = self._entries[ticket]
+        self._due = {ticket: entry for ticket, entry in self._due.items() if self._entries.get(ticket) is entry}
+        resting = {entry[2] for _, entry in self._resting}
+        return sorted(entry for entry in self._due.values() if entry[2] not in resting)
 
-    def _company(self, anchor: int) -> tuple[int, ...]:
-        """Return `anchor` and the tickets, nearest first, that are due too and agree with all."""
-        members = [anchor]
-        if self._pool.seats > 2:
-            near = sorted(self._due(), key=lambda i: (abs(self._ratings[i] - self._ratings[anchor]), i))
-            for i in near:
-                if i != anchor and all(self._accepts(i, m) and self._accepts(m, i) for m in members):
-                    members.append(i)
-        return tuple(islice(members, self._pool.seats))
+    def _set_alarms(self, awake: Sequence[Entry], now_ms: int) -> None:
+        """Have those of the awake who are still there look again when they may be accepted."""
+        for entry in awake:
+            if self._entries.get(entry[2]) is entry:
+                opens_ms = self._opens_ms(entry, now_ms)
+                if opens_ms < inf:
+                    heappush(self._alarms, (opens_ms, entry[2]))
 
-    def _nearest(self, bots: Sequence[RatedBot], anchor: int) -> list[Place]:
-        """Return `bots`, the nearest in rating first; equally near ones come in an order of the ticket's own."""
-        ticket = self._tickets[anchor]
+    def _opens_ms(self, entry: Entry, now_ms: int) -> float:
+        """Return when `entry` and another one that stands in the row accept each other, the first who do not now."""
+        window, soonest = self._pool.window, inf
+        for others in (self._row.below(entry), self._row.above(entry)):
+            for other in others:
+                difference = abs(other[0] - entry[0])
+                mine_ms = window.reached_ms(difference, entry[1])
+                if mine_ms >= soonest:
+                    break
+                if not agree(window, entry, other, now_ms):
+                    both_ms = max(mine_ms, window.reached_ms(difference, other[1]), now_ms + 1)
+                    soonest = min(soonest, both_ms)
+        return soonest
 
-        def distance(rated: RatedBot) -> tuple[float, int, str]:
-            lot = zlib.crc32(f"{ticket.id}|{rated.bot.player}".encode())
-            return abs(rated.rating - ticket.rating), lot, rated.bot.player
 
-        return [
-            Place(Entrant(rated.bot.player, rated.bot.policy), rated.rating) for rated in sorted(bots, key=distance)
-        ]
+def _entry(ticket: Ticket) -> Entry:
+    place = Place(ticket.entrant, ticket.rating, ticket.id, ticket.created_ms, ticket.refusals)
+    return ticket.rating, ticket.created_ms, ticket.id, place
+
+
+def _merged(spans: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield `spans` with those that overlap made one, in their order."""
+    low, high = inf, -inf
+    for first, last in sorted(spans):
+        if first > high and low < inf:
+            yield low, high
+            low, high = first, last
+        else:
+            low, high = min(low, first), max(high, last)
+    if low < inf:
+        yield low, high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -47,10 +47,14 @@ class CreationRefused(Exception):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A note that tickets of a pool have changed, or a table, whose pool is empty."""
+    """A note that tickets of a pool have changed, or a table, whose pool is empty.
+
+    Unless it says that they wait `no_more`, they may.
+    """
 
     pool: str
     tickets: tuple[str, ...]
+    no_more: bool = False
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +93,9 @@ class Tickets(Protocol):
 
     async def waiting(self, pool: str) -> Sequence[Ticket]:
         """Return the tickets that wait in `pool`, in no order."""
+
+    async def waiting_ids(self, pool: str) -> Collection[str]:
+        """Return the ids of the tickets that wait in `pool`, in no order."""
 
     async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
         """Return those of `tickets` that wait in `pool`, in no order."""

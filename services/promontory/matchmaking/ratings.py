@@ -10,7 +10,7 @@ import structlog
 from promontory.api.scoring.v1 import scoring_service_pb2 as scoring_pb
 from promontory.api.scoring.v1.scoring_service_pb2_grpc import ScoringServiceStub
 from promontory.matchmaking.domain import NEW_PLAYER_POINTS, Pool
-from promontory.matchmaking.pairing import RatedBot
+from promontory.matchmaking.filling import RatedBot
 from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import Ratings
 from promontory.runtime.errors import Refusal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -131,6 +131,10 @@ class RedisTickets:
         """Return the tickets that wait in `pool`."""
         return _readable(await self._server.command("HVALS", key("w", pool)))
 
+    async def waiting_ids(self, pool: str) -> Collection[str]:
+        """Return the ids of the tickets that wait in `pool`."""
+        return [ticket.decode() for ticket in await self._server.command("HKEYS", key("w", pool))]
+
     async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
         """Return those of `tickets` that wait in `pool`."""
         return _readable(await self._server.command("HMGET", key("w", pool), *tickets)) if tickets else ()
@@ -194,8 +198,11 @@ class RedisTickets:
         """Return the changes after `cursor`; see `Tickets.feed`."""
         reply = await self._server.wait("XREAD", "COUNT", FEED_PAGE_NOTES, "BLOCK", BLOCK_MS, "STREAMS", FEED, cursor)
         page = reply[0][1] if reply else ()
-        changes = [Change(fields[b"p"].decode(), tuple(fields[b"t"].decode().split(","))) for _, fields in page]
-        return (page[-1][0].decode() if page else cursor), changes
+        return (page[-1][0].decode() if page else cursor), [_change(fields) for _, fields in page]
+
+
+def _change(fields: Mapping[bytes, bytes]) -> Change:
+    return Change(fields[b"p"].decode(), tuple(fields[b"t"].decode().split(",")), no_more=b"g" in fields)
 
 
 def kept_out(until_ms: bytes) -> KeptOut:

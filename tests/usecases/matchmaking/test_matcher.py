@@ -14,10 +14,10 @@ from promontory.matchmaking.domain import Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.matcher import Matcher, Pace
 from promontory.matchmaking.memory import Memory, MemoryTickets
 from promontory.matchmaking.memory_lobby import MemoryTables
-from promontory.matchmaking.ports import CreationRefused
+from promontory.matchmaking.ports import Change, CreationRefused
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
-from tests.support.matchmaking import FOREVER_SECONDS, POOL, RulesStandIn, pool, ticket
+from tests.support.matchmaking import FOREVER_SECONDS, POOL, RulesStandIn, changed, pool, ticket
 
 UNAVAILABLE = Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", "down")
 REFUSED = CreationRefused("INVALID_ARGUMENT", "BAD_REQUEST")
@@ -152,6 +152,46 @@ async def test_the_back_off_doubles_to_a_minute_at_most(world: World) -> None:
     await match_once(world.matcher())
     assert before + 8000 <= world.found("bob").retry_at_ms <= now_ms() + 8000
     assert world.found("bob").refusals == 4
+
+
+async def test_a_note_that_tickets_are_gone_is_believed(world: World) -> None:
+    """Without it, ann would be paired with bob, and the claim fail."""
+    await world.enter("ann")
+    matcher = world.matcher()
+    await matcher.match(pool())
+    await world.tickets().cancel("tk-ann")
+    await world.enter("bob", "cem")
+    matcher.ring(Change(POOL, ("tk-ann",), no_more=True))
+    matcher.ring(Change(POOL, ("tk-bob", "tk-cem")))
+    await match_once(matcher)
+    assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
+
+
+async def test_what_no_note_told_of_is_found_by_comparing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("promontory.matchmaking.matcher.COMPARE_SECONDS", -1.0)
+    await world.enter("ann")
+    matcher = world.matcher()
+    await matcher.match(pool())
+    await world.enter("bob", "cem")
+    world.memory.tickets["tk-ann"] = changed(world.found("ann"), state=TicketState.CANCELLED)
+    await match_once(matcher)
+    assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
+
+
+async def test_a_ticket_whose_claim_failed_is_read_again(world: World) -> None:
+    """Ann has left, and nobody has told of it yet."""
+    await world.enter("ann")
+    matcher = world.matcher()
+    await matcher.match(pool())
+    await world.tickets().cancel("tk-ann")
+    await world.enter("bob")
+    matcher.ring(Change(POOL, ("tk-bob",)))
+    await matcher.match(pool())
+    assert world.found("bob").state is TicketState.WAITING
+    await world.enter("cem")
+    matcher.ring(Change(POOL, ("tk-cem",)))
+    await match_once(matcher)
+    assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
 
 
 async def test_a_draining_matcher_claims_nothing_more(world: World) -> None:

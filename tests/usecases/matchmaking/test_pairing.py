@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promontory.matchmaking.domain import Place, Pool, Ticket, Window
-from promontory.matchmaking.pairing import Group, RatedBot, pair
+from promontory.matchmaking.filling import RatedBot
+from promontory.matchmaking.pairing import Line, pair
+from promontory.matchmaking.stretch import Group
 from tests.support.matchmaking import NOW_MS, house_bots, pool, ticket
 
 BOTS = house_bots("house-1", "house-2", "house-3", "house-4")
@@ -274,3 +276,75 @@ def test_the_order_in_which_tickets_are_read_does_not_matter(
 def test_thousands_of_tickets_leave_hardly_anyone(seats: int) -> None:
     tickets = [ticket(f"p{n}", 800 + 7919 * n % 1400, waited_seconds=n % 60) for n in range(4000)]
     assert len(paired(tickets, seats=seats)) >= 0.99 * 4000 // seats
+
+
+# A line that is kept
+
+moments = st.tuples(
+    st.lists(st.tuples(st.integers(900, 2100), st.integers(0, 20)), max_size=12),
+    st.sets(st.integers(0, 40), max_size=4),
+    st.sampled_from((0, 1, 250, 5_000)),
+)
+
+
+def line_of(*tickets: Ticket, **of_pool: Any) -> Line:
+    line = Line(pool(**of_pool))
+    for each in tickets:
+        line.put(each)
+    return line
+
+
+def players_of(groups: tuple[Group, ...]) -> list[tuple[str, ...]]:
+    return sorted(tuple(place.entrant.player for place in group) for group in groups)
+
+
+@given(st.lists(moments, max_size=8), seats, windows, st.sampled_from((None, 10)))
+def test_a_line_that_is_kept_gives_at_every_moment_what_one_that_is_made_anew_does(
+    moments: list[tuple[list[tuple[int, int]], set[int], int]], seats: int, window: Window, bots_after: int | None
+) -> None:
+    which = pool(seats=seats, window=window, house_bots_after_seconds=bots_after, house_bots=BOTS)
+    bots, line, now_ms, waiting, count = rated(1400, 1500, 1500, 1600), Line(which), NOW_MS, dict[str, Ticket](), 0
+    for come, leave, passing_ms in moments:
+        for rating, waited in come:
+            back_off_ms = now_ms + 3000 if waited == 13 else 0
+            made = ticket(f"p{count}", rating, created_ms=now_ms - 1000 * waited, retry_at_ms=back_off_ms)
+            waiting[made.id], count = made, count + 1
+            line.put(made)
+        for number in leave:
+            waiting.pop(f"tk-p{number}", None)
+            line.drop(f"tk-p{number}")
+        now_ms += passing_ms
+        groups = line.take(now_ms, bots)
+        assert players_of(groups) == players_of(pair(which, waiting.values(), now_ms, bots))
+        for place in [place for group in groups for place in group if place.ticket]:
+            del waiting[place.ticket]
+        assert sorted(line) == sorted(waiting)
+        assert line.oldest_ms == min((each.created_ms for each in waiting.values()), default=None)
+
+
+def test_two_who_were_too_far_apart_meet_once_both_windows_reach() -> None:
+    line = line_of(ticket("ann", 1500, waited_seconds=30), ticket("bob", 1700))
+    assert line.take(NOW_MS) == line.take(NOW_MS + 9_999) == ()
+    assert players_of(line.take(NOW_MS + 10_000)) == [("ann", "bob")]
+
+
+def test_whoever_is_taken_has_left_the_line() -> None:
+    line = line_of(ticket("ann"), ticket("bob"), ticket("cem", 9000))
+    assert players_of(line.take(NOW_MS)) == [("ann", "bob")]
+    assert (list(line), len(line), "tk-ann" in line) == (["tk-cem"], 1, False)
+    assert line.take(NOW_MS) == ()
+
+
+def test_a_ticket_that_is_put_again_stands_as_it_is_now() -> None:
+    line = line_of(ticket("ann"), ticket("bob"))
+    line.put(ticket("ann", refusals=1, retry_at_ms=NOW_MS + 1))
+    assert line.take(NOW_MS) == ()
+    [group] = line.take(NOW_MS + 1)
+    assert [place.refusals for place in group] == [1, 0]
+
+
+def test_of_a_player_s_tickets_the_oldest_is_in_the_line() -> None:
+    line = line_of(
+        ticket("ann", id="tk-new"), ticket("ann", id="tk-old", waited_seconds=1), ticket("ann", id="tk-last")
+    )
+    assert list(line) == ["tk-old"]
