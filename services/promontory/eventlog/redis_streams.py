@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from time import monotonic
 from typing import Any
 
@@ -109,6 +109,11 @@ class _Keys:
         self.feed, self.due, self.fence, self.tries = (_key(bucket, part) for part in ("feed", "due", "fence", "tries"))
 
 
+@lru_cache(maxsize=2048)
+def _keys(stream: str) -> _Keys:
+    return _Keys(stream)
+
+
 class RedisEventLog:
     """A `PrunableLog` in Redis 7 or Valkey: one server, a primary with replicas, or a cluster.
 
@@ -209,7 +214,7 @@ class RedisEventLog:
 
     async def positions(self, streams: Sequence[str]) -> Sequence[Position]:
         """Return where each of `streams` ends."""
-        heads = await self._pipeline(("HMGET", _Keys(stream).head, "v", "h", "s") for stream in streams)
+        heads = await self._pipeline(("HMGET", _keys(stream).head, "v", "h", "s") for stream in streams)
         return [_position(head) for head in heads]
 
     async def _handshake(self, bucket: str) -> str:
@@ -236,7 +241,7 @@ class RedisEventLog:
         ]
 
     async def _submit(self, stream: str, fence: str, submission: Iterable[Any]) -> Any:
-        keys = _Keys(stream)
+        keys = _keys(stream)
         names = (keys.log, keys.head, keys.idem, keys.feed, keys.due, keys.fence, keys.tries)
         return await self._function("append", names, fence, *submission)
 
@@ -253,7 +258,7 @@ class RedisEventLog:
             return await self._read(stream, after, limit)
 
     async def _read(self, stream: str, after: Position, limit: int | None) -> Sequence[Commit]:
-        keys = _Keys(stream)
+        keys = _keys(stream)
         head, page = await self._caller.pipeline(
             ("HMGET", keys.head, "v", "h", "s"),
             ("XRANGE", keys.log, f"{after.version + 1}-0", "+", "COUNT", PAGE_ENTRIES),
@@ -275,7 +280,7 @@ class RedisEventLog:
 
     async def head(self, stream: str) -> Head | None:
         """Return the stream's end, or None if it has no commit."""
-        fields = await self._caller.command("HMGET", _Keys(stream).head, "v", "h", "s")
+        fields = await self._caller.command("HMGET", _keys(stream).head, "v", "h", "s")
         if fields[0] is None:
             return None
         return Head(_position(fields), _STATUSES.get(fields[2], StreamStatus.CLOSED))
@@ -289,10 +294,10 @@ class RedisEventLog:
             yield await self._openings(sorted(streams))
 
     async def _openings(self, streams: Sequence[str]) -> Sequence[Opening]:
-        statuses = await self._pipeline(("HGET", _Keys(stream).head, "s") for stream in streams)
+        statuses = await self._pipeline(("HGET", _keys(stream).head, "s") for stream in streams)
         is_open = StreamStatus.OPEN.value.encode()
         wanted = [stream for stream, status in zip(streams, statuses, strict=True) if status == is_open]
-        firsts = await self._pipeline(("XRANGE", _Keys(stream).log, "-", "+", "COUNT", 1) for stream in wanted)
+        firsts = await self._pipeline(("XRANGE", _keys(stream).log, "-", "+", "COUNT", 1) for stream in wanted)
         found = ((stream, page[0][1]) for stream, page in zip(wanted, firsts, strict=True) if page)
         return [Opening(stream, StoredEvent(fields[b"t"].decode(), fields[b"d"])) for stream, fields in found]
 
@@ -302,7 +307,7 @@ class RedisEventLog:
 
     async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
         """Return the fingerprint and version of the commit `command_id` made, or None."""
-        made = await self._caller.command("HGET", _Keys(stream).idem, command_id)
+        made = await self._caller.command("HGET", _keys(stream).idem, command_id)
         if made is None:
             return None
         fingerprint, _, version = made.decode().rpartition("|")
@@ -375,13 +380,13 @@ class RedisEventLog:
 
     async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
         """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""
-        fields = await self._caller.command("HGETALL", _Keys(stream).idem)
+        fields = await self._caller.command("HGETALL", _keys(stream).idem)
         made = {name.decode(): value.decode().rpartition("|") for name, value in _pairs(fields).items()}
         return {name: (fingerprint, int(version)) for name, (fingerprint, _, version) in made.items()}
 
     async def prune(self, stream: str, surrender: Surrender) -> Pruning:
         """Give up the commits of `stream`; see `PrunableLog.prune`."""
-        keys = _Keys(stream)
+        keys = _keys(stream)
         names = (keys.log, keys.head, keys.idem, keys.snap, keys.due, keys.tries)
         position = surrender.position
         what = (position.version, position.head, surrender.location, KEPT_SECONDS, surrender.meets, *surrender.after)

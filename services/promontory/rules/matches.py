@@ -144,7 +144,7 @@ class Matches:
             self._count_failure(error)
             raise
         metrics.APPEND_SECONDS.observe(clock.monotonic() - started)
-        metrics.APPENDS.labels(outcome="duplicate" if appended.duplicate else "appended").inc()
+        metrics.labelled(metrics.APPENDS, outcome="duplicate" if appended.duplicate else "appended").inc()
         return appended if appended.duplicate else self._appended(match, draft, appended.head)
 
     def _appended(self, match: Match, draft: Draft, head: bytes | None) -> Step:

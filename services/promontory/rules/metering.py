@@ -43,4 +43,4 @@ class CommandMeter:
 
     def _count(self, kinds: Collection[str], outcome: str) -> None:
         for kind in kinds:
-            metrics.COMMANDS.labels(game=self._game, command=kind, outcome=outcome).inc()
+            metrics.labelled(metrics.COMMANDS, game=self._game, command=kind, outcome=outcome).inc()

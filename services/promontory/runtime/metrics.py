@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import prometheus_client
 from prometheus_client import REGISTRY, Counter, Histogram, disable_created_metrics, start_http_server
 
 from promontory import __version__
+
+M = TypeVar("M", Counter, Histogram)
 
 _FAST = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WAIT = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0)
@@ -103,10 +105,22 @@ TASKS = Counter("promontory_tasks_total", "Celery tasks.", ["task", "outcome"])
 TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery task.", ["task"], buckets=_FAST)
 
 
+_LABELLED: dict[tuple[object, ...], Any] = {}
+
+
 def begin(counter: Counter, **labels: Iterable[str]) -> None:
     """Show `counter` as 0 for every combination of `labels`: Prometheus sees no increase in what begins at 1."""
     for values in product(*labels.values()):
         counter.labels(**dict(zip(labels, values, strict=True)))
+
+
+def labelled(metric: M, **labels: str) -> M:
+    """Return what `metric.labels` does, from where it was put the first time: for what is counted at every call."""
+    key = (metric, *labels.items())
+    if key not in _LABELLED:
+        _LABELLED[key] = metric.labels(**labels)
+    found: M = _LABELLED[key]
+    return found
 
 
 def outcome_of(error: Exception, outcomes: Mapping[type[Exception], str]) -> str:

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -91,6 +92,7 @@ class Directory(Protocol):
         """Return those that are not over."""
 
 
+@lru_cache(maxsize=4096)
 def account_of(subject: str) -> str:
     """Return the digest that stands for a subject where it must not be kept: 32 hex digits."""
     return hashlib.sha256(f"promontory account\0{subject}".encode()).hexdigest()[:32]

@@ -149,7 +149,7 @@ class _Call:
     def _done(self, code: str, started: float, **keys: object) -> None:
         duration = clock.monotonic() - started
         self._seconds.observe(duration)
-        metrics.RPCS.labels(**self._names, code=code).inc()
+        metrics.labelled(metrics.RPCS, **self._names, code=code).inc()
         log.info("rpc_served", **self._names, code=code, duration_seconds=round(duration, 6), **keys)
 
     async def _fail(self, error: Exception, started: float, context: Context) -> None:
