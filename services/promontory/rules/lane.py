@@ -6,7 +6,6 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Protocol
 
 from promontory.eventlog.port import START, LogCorrupt, Position
@@ -134,7 +133,7 @@ class Lane:
         missing = self.match.version - version
         if missing > len(self._steps):
             return None
-        return tuple(islice(self._steps, len(self._steps) - missing, None))
+        return [self._steps[-number] for number in range(missing, 0, -1)]
 
     def tell(self, step: Step) -> Step:
         """Return `step` to be told to one more watcher, and forget what was made of those told before others."""
