@@ -27,7 +27,7 @@ from tests.bench.peers.floor_tables import (
 )
 from tests.bench.processes import Processes
 from tests.bench.reporting import BenchFailed
-from tests.bench.tables import GAME, LINES, Creating, Lines, Playable, Table
+from tests.bench.tables import GAME, LINES, Creating, Lines, Playable, Table, in_time
 
 HERE = Path(__file__).parent
 PROFILING = HERE / "profiling"
@@ -75,7 +75,8 @@ class Tables:
         opened = self._opened[kind]
         for number in range(len(opened), matches):
             table = self._makers[kind](number)
-            await table.open()
+            async with in_time(f"opening a match, {kind},"):
+                await table.open()
             opened.append(table)
 
     async def play(self, kind: str, matches: int, seconds: float) -> list[float]:
@@ -87,7 +88,7 @@ class Tables:
             while time.perf_counter() < until:
                 times.append(await table.move())
 
-        async with asyncio.TaskGroup() as playing:
+        async with in_time(f"playing, {kind},", seconds), asyncio.TaskGroup() as playing:
             for table in self._opened[kind][:matches]:
                 playing.create_task(play(table))
         return times

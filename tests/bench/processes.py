@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.serving import create_keys
 UNLIMITED = "1000000"
 LONG = "3600"
 LOG_LINES = 10
+FULL_BYTES = 2**20
 UNTROUBLED = {
     "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
     "PROMONTORY_MAX_COMMANDS_PER_SECOND": UNLIMITED,
@@ -47,12 +49,20 @@ class Processes:
         self._started.append(child)
         return child
 
+    def kill(self, child: ChildProcess) -> None:
+        """End one at once, as a crash would."""
+        child.kill()
+        self._started.remove(child)
+
     def close(self) -> None:
-        """End them all, and tell on the standard error output of any that failed before."""
+        """End them all; tell on the standard error output which had ended before, and whether the disk is full."""
+        if shutil.disk_usage(self._directory).free < FULL_BYTES:
+            sys.stderr.write(f"the disk of {self._directory} is full: say by TMPDIR where there is more room\n")
         for child in self._started:
             was_ready = (self._directory / f"{child.name}.ready.json").exists()
-            if was_ready and not child.running and child.wait() > 0:
-                sys.stderr.write(f"{child.name} had ended; the end of its log:\n{_end_of(child.log_file)}\n")
+            if was_ready and not child.running:
+                code, log = child.wait(), _end_of(child.log_file)
+                sys.stderr.write(f"{child.name} had ended with code {code}; the end of its log:\n{log}\n")
             child.kill()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import signal
 import subprocess
 import sys
@@ -52,6 +53,7 @@ def run(main: Callable[[], None]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it tells of tasks that ended with what ended all
     try:
         main()
     except KeyboardInterrupt:

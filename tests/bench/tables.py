@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -27,6 +28,7 @@ from promontory.codec import registry as codecs
 from promontory.rules.domain import SeatSetup, Setup
 from promontory.rules.records import setup_message
 from promontory.runtime.identity import PLAYER_SCOPES, Scope
+from tests.bench.reporting import BenchFailed
 from tests.support.serving import Keys, Metadata
 
 GAME = "transcontinental"
@@ -51,6 +53,16 @@ def identity(keys: Keys, player: str) -> Metadata:
 
 def _bearer(token: str) -> Metadata:
     return (("authorization", f"Bearer {token}"),)
+
+
+@asynccontextmanager
+async def in_time(what: str, seconds: float = 0.0) -> AsyncIterator[None]:
+    """Raise `BenchFailed` if something takes much longer than so many seconds: what serves it may be gone."""
+    try:
+        async with asyncio.timeout(seconds + LATE_SECONDS):
+            yield
+    except TimeoutError as error:
+        raise BenchFailed(f"{what} did not end in {seconds + LATE_SECONDS:.0f} s") from error
 
 
 class Playable(Protocol):
@@ -176,6 +188,8 @@ class _PlayStream:
             task.cancel()
 
     def _send(self, action: Any) -> None:
+        if any(task.done() for task in self._tasks):
+            raise BenchFailed("the stream over which is played has ended")
         if not self._tasks:
             play: Any = self._channel.stream_stream(f"/{SERVICE.full_name}/Play", *AS_BYTES)
             call = play(metadata=self._identity)
@@ -201,7 +215,7 @@ class _PlayStream:
             case "accepted":
                 self._accepted.pop((news.match_id, news.request_id)).set_result(None)
             case "refused":
-                refused = RuntimeError(f"{news.match_id}: {news.refused.message}")
+                refused = BenchFailed(f"{news.match_id}: {news.refused.message}")
                 self._accepted.pop((news.match_id, news.request_id)).set_exception(refused)
 
 
@@ -265,8 +279,7 @@ class Told:
 
     async def everybody(self) -> float:
         """Return when everybody was told, by `time.perf_counter`."""
-        async with asyncio.timeout(LATE_SECONDS):
-            return await self._done
+        return await self._done
 
 
 class Creating:

@@ -110,17 +110,16 @@ class Players:
     def __init__(self, site: WatchSite, matches: Sequence[Watched]) -> None:
         self._site, self._matches = site, matches
         self.answered: list[float] = []
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def play(self, load: Load) -> None:
         """Play for as long as there are seconds."""
         start = time.perf_counter()
-        for number in range(int(load.rate * load.seconds)):
-            await asyncio.sleep(max(0, start + number / load.rate - time.perf_counter()))
-            match = self._matches[number % len(self._matches)]
-            if match.to_act and match.version + 1 not in match.submitted:
-                self._tasks.add(asyncio.create_task(self._move(match)))
-        await asyncio.gather(*self._tasks)
+        async with asyncio.TaskGroup() as moving:
+            for number in range(int(load.rate * load.seconds)):
+                await asyncio.sleep(max(0, start + number / load.rate - time.perf_counter()))
+                match = self._matches[number % len(self._matches)]
+                if match.to_act and match.version + 1 not in match.submitted:
+                    moving.create_task(self._move(match))
 
     async def _move(self, match: Watched) -> None:
         self.answered.append(await self._site.move(match))
@@ -193,8 +192,7 @@ async def restarted(
 ) -> tuple[float, float]:
     """Kill the process, start another, and return how long that took, and how long until all watchers went on."""
     begun = time.perf_counter()
-    where.is_up.clear()
-    where.process.kill()
+    where.kill()
     await asyncio.to_thread(where.start)
     started = time.perf_counter() - begun
     await where.connect(len(watchers))

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from tests.bench.peers import floor
+from tests.bench.reporting import BenchFailed
 from tests.bench.tables import AS_BYTES, PLAYERS, Told, connection
 
 
@@ -81,6 +82,8 @@ class FloorStream:
 
     def append(self, request: Any) -> Awaitable[float]:
         """Append, and return when the answer came, by `time.perf_counter`."""
+        if any(task.done() for task in self._tasks):
+            raise BenchFailed("the stream to the floor has ended")
         answer = self._waiting[request.match] = asyncio.get_running_loop().create_future()
         self._unsent.put_nowait(request.SerializeToString())
         return answer

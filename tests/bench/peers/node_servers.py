@@ -69,8 +69,9 @@ class Peer:
         with suppress(BrokenPipeError):
             self._playing.stdin.write(json.dumps(question) + "\n")
             self._playing.stdin.flush()
-        if answer := self._playing.stdout.readline():
-            return json.loads(answer)
+        for line in self._playing.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
         raise BenchFailed(f"{self.name} has ended, or lost its player:\n{self._log.read_text()[-2000:]}")
 
     def close(self) -> None:
