@@ -37,7 +37,7 @@ from promontory.games.pacific.decisions import (
 )
 from promontory.games.pacific.phases import SlotChoice
 from promontory.games.pacific.tokens import TokenPick
-from promontory.games.pacific.vocabulary import KINDS, Area, Kind, Per
+from promontory.games.pacific.vocabulary import Area, Kind, Per
 
 
 def some_answer(question: Question, rng: Random) -> Answer:
@@ -79,45 +79,43 @@ def some_picks(choice: TokenChoice, rng: Random) -> Picks:
     groups = _groups(choice)
     ways = _ways(groups, choice.maximum)
     numbers = range(choice.minimum, choice.maximum + 1)
-    (left,) = rng.choices(numbers, [ways[0][number] for number in numbers])
+    (left,) = rng.choices(numbers, ways[0][choice.minimum :])
     picks: list[TokenPick] = []
     for group, rest in zip(groups, ways[1:], strict=True):
-        fitting = [part for part in group if part.number <= left]
-        (part,) = rng.choices(fitting, [rest[left - part.number] for part in fitting])
-        picks += part.picks
-        left -= part.number
-    return tuple(sorted(picks, key=lambda pick: (pick.area.place, KINDS.index(pick.kind))))
+        parts = group[: left + 1] if choice.per is None else group if left else group[:1]
+        (taken,) = rng.choices(parts, [rest[left - part.number] for part in parts])
+        if taken.option is not None:
+            picks.append(replace(taken.option, n=taken.number))
+            left -= taken.number
+    return tuple(picks if choice.per is None else sorted(picks, key=lambda pick: (pick.area.place, pick.kind.place)))
 
 
 class _Part(NamedTuple):
-    """What a choice may take of a group of options that share a limit."""
+    """What a choice may take of a group of options that share a limit: so many tokens of one of them, or nothing."""
 
     number: int
-    picks: Picks
+    option: TokenPick | None
+
+
+_NOTHING = _Part(0, None)
 
 
 def _groups(choice: TokenChoice) -> list[list[_Part]]:
-    """Return all that may be taken of each group, independently of other groups."""
+    """Return all that may be taken of each group, independently of other groups, smaller numbers first."""
     if choice.per is None:
-        return [[_Part(0, ()), *(_taken(option, n) for n in range(1, option.n + 1))] for option in choice.options]
-    sharing: dict[Area | Kind, list[_Part]] = defaultdict(lambda: [_Part(0, ())])
+        return [[_NOTHING, *[_Part(n, option) for n in range(1, option.n + 1)]] for option in choice.options]
+    sharing: dict[Area | Kind, list[_Part]] = defaultdict(lambda: [_NOTHING])
     for option in choice.options:
-        sharing[option.area if choice.per is Per.AREA else option.kind].append(_taken(option, 1))
+        sharing[option.area if choice.per is Per.AREA else option.kind].append(_Part(1, option))
     return list(sharing.values())
-
-
-def _taken(option: TokenPick, n: int) -> _Part:
-    return _Part(n, (replace(option, n=n),))
 
 
 def _ways(groups: Sequence[Sequence[_Part]], most: int) -> list[list[int]]:
     """Return in how many ways 0 to `most` tokens can be taken of the groups from each one on, last of none."""
     ways = [[1] + [0] * most]
     for group in reversed(groups):
-        rest = ways[-1]
-        ways.append(
-            [sum(rest[total - part.number] for part in group if part.number <= total) for total in range(most + 1)]
-        )
+        rest, numbers = ways[-1], [part.number for part in group]
+        ways.append([sum([rest[total - n] for n in numbers if n <= total]) for total in range(most + 1)])
     return ways[::-1]
 
 
@@ -129,7 +127,8 @@ def _some_moves(question: PickMoves, rng: Random) -> Moves:
         for destination in question.destinations
         if source.area is not destination
     ]
-    counts = [_count(source.choice) - question.may_decline for source, _ in pairs]
+    ways = {source.area: _count(source.choice) - question.may_decline for source in question.sources}
+    counts = [ways[source.area] for source, _ in pairs]
     number = rng.randrange(sum(counts) + question.may_decline)
     if number >= sum(counts):
         return Moves(())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from importlib import resources
 from typing import Annotated, Literal
 
@@ -27,7 +28,7 @@ class DeckFileError(ValueError):
     """A deck file is malformed; the message names the card and the reason."""
 
 
-class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One card. `id` is its name in commands and events; the `instructions` are done from top to bottom.
 
     `colours` are in run order, or orange alone. `worth` is a rough value in dollars that no rule uses.
@@ -41,7 +42,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instructions: tuple[Instruction, ...]
     note: str = ""
 
-    @property
+    @cached_property
     def draws(self) -> int:
         """How many cards executing the card draws."""
         return sum(instruction.n for instruction in self.instructions if isinstance(instruction, Draw))

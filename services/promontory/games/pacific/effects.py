@@ -58,7 +58,6 @@ from promontory.games.pacific.running import Script, run_area
 from promontory.games.pacific.tokens import Effect, TokenPick, Tokens
 from promontory.games.pacific.vocabulary import (
     AREAS,
-    KINDS,
     Area,
     Arrow,
     GainCause,
@@ -164,7 +163,8 @@ def _place(instruction: Place, text: Text) -> None:
     else:
         area = scene.area(instruction.at)
         areas = () if area is None else (area,)
-    batches = [_batch(instruction, replace(scene, here=area)) for area in areas]
+    fixed = instruction.fixed
+    batches = [_batch(instruction, replace(scene, here=area)) if fixed is None else fixed for area in areas]
     for area, batch in zip(areas, batches, strict=True):
         text.executor.place(area, batch, PlacingSource.CARD)
     if instruction.bind is not None:
@@ -280,7 +280,7 @@ def _destination_of(question: PickMoves, answer: Moves) -> Area | None:
 
 
 def _in_order(picks: Iterable[TokenPick]) -> list[TokenPick]:
-    return sorted(picks, key=lambda pick: (pick.area.place, KINDS.index(pick.kind)))
+    return sorted(picks, key=lambda pick: (pick.area.place, pick.kind.place))
 
 
 def _taken_from(word: str, scene: Scene) -> Sequence[Area]:

@@ -57,16 +57,15 @@ def begin(deck: Deck, seat: Seat, player: Player, execution: Execution) -> tuple
 
 def areas_of(cards: Iterable[Card], paths: Paths) -> tuple[Area, ...]:
     """Return the areas that cards run, in ring order, with the colours that Paths add [Pacific 3.8]."""
-    areas = {area for card in cards for area in _joined(card.colours, paths)}
-    return tuple([area for area in AREAS if area in areas])
+    return _joined(tuple([card.colours for card in cards]), paths)
 
 
-@lru_cache(maxsize=1024)
-def _joined(colours: tuple[Colour, ...], paths: Paths) -> frozenset[Area]:
-    areas = {colour.area for colour in colours if colour.area is not None}
+@lru_cache(maxsize=4096)
+def _joined(colours: tuple[tuple[Colour, ...], ...], paths: Paths) -> tuple[Area, ...]:
+    areas = {colour.area for each in colours for colour in each if colour.area is not None}
     while more := {end for path in paths for end in path.ends if not areas.isdisjoint(path.ends)} - areas:
         areas |= more
-    return frozenset(areas)
+    return tuple([area for area in AREAS if area in areas])
 
 
 def _next_question(script: Script, answer: Answer) -> Question | None:
@@ -82,16 +81,17 @@ def _execute(deck: Deck, execution: Execution, executor: Executor) -> Script:
         answer = answer_as(CardOrder, (yield OrderCards(card_ids)))
         check_permutation(answer.card_ids, card_ids)
         card_ids = answer.card_ids
-    for card_id in card_ids:
-        executor.card_id = card_id
-        yield from perform(deck.by_id[card_id].instructions, _text(execution, executor))
+    cards = [deck.by_id[card_id] for card_id in card_ids]
+    for card in cards:
+        executor.card_id = card.id
+        yield from perform(card.instructions, _text(execution, executor))
     executor.card_id = ""
-    for area in areas_of([deck.by_id[card_id] for card_id in card_ids], executor.holdings.paths):
+    for area in areas_of(cards, executor.holdings.paths):
         yield from run_area(executor, area)
 
 
 def _text(execution: Execution, executor: Executor) -> Text:
     card_id = executor.card_id
-    reserved = (one.drawn_card_ids for one in execution.reservations if one.card_id == card_id)
+    reserved = [one.drawn_card_ids for one in execution.reservations if one.card_id == card_id]
     sole_pick = execution.sole_picks[execution.card_ids.index(card_id)]
     return Text(executor, sole_pick=sole_pick, reserved=chain.from_iterable(reserved))

@@ -82,7 +82,8 @@ class Executor:
         """Put tokens from the supply into `area` together, with all that reacts to it [Pacific 3.4]."""
         if batch == NO_TOKENS:
             return
-        bonus = self._hq_bonus(area, batch) if source is not PlacingSource.HQ else NO_TOKENS
+        hqs = self.holdings.hqs
+        bonus = self._hq_bonus(area, batch) if hqs and source is not PlacingSource.HQ else NO_TOKENS
         self._change(TokensPlaced(self.seat, area, batch, source))
         if area is self.running:
             self._arrived(batch)
@@ -99,7 +100,8 @@ class Executor:
     def place_path(self, arrow: Arrow) -> None:
         """Lay a Path, which is in no area: only effects that pay for placements react [P-23]."""
         self._change(PathPlaced(self.seat, arrow))
-        self._paid_for_placing(1)
+        if self.active:
+            self._paid_for_placing(1)
 
     def move(
         self, pick: TokenPick, destination: Area, cause: MoveCause, *, hq_ids: tuple[int, ...] | None = None
@@ -113,13 +115,15 @@ class Executor:
             self._arrived(some(pick.kind, pick.n))
         if pick.kind is BALLOON and destination is Area.CALIFORNIA:
             self.gain(BALLOON_GAIN * pick.n, GainCause.BALLOON)
-        self._departed(pick.n)
+        if self.active:
+            self._departed(pick.n)
 
     def remove(self, pick: TokenPick, cause: RemovalCause) -> None:
         """Take tokens off the mat, of HQs those with the fewest used kinds [Pacific 3.6]."""
         if pick.n:
             self._change(TokensRemoved(self.seat, pick.kind, pick.area, pick.n, cause, self._leaving(pick)))
-            self._departed(pick.n)
+            if self.active:
+                self._departed(pick.n)
 
     def draw(self, card_id: str) -> None:
         """Take a reserved card into the hand."""
@@ -134,7 +138,7 @@ class Executor:
         self.events.append(event)
 
     def _working(self, kind: EffectKind) -> Sequence[Effect]:
-        return [effect for effect in self.active if effect.kind is kind] if self.active else ()
+        return [effect for effect in self.active if effect.kind is kind]
 
     def _arrived(self, tokens: Tokens) -> None:
         """Let new tokens of the area that is run act in this run, all but HQs [P-27]."""
@@ -150,8 +154,6 @@ class Executor:
 
     def _hq_bonus(self, area: Area, batch: Tokens) -> Tokens:
         """Return what the HQs of `area` add to a batch: each of them one token of each kind new to it [P-21]."""
-        if not self.holdings.hqs:
-            return NO_TOKENS
         hqs = [hq for hq in self.holdings.hqs if hq.area is area]
         return Tokens(**{kind: sum(kind not in hq.used for hq in hqs) for kind, _ in batch.present()})
 

@@ -82,9 +82,10 @@ def _noting(hq: Hq, batch: Tokens) -> Hq:
 
 
 def _moved(holdings: Holdings, event: TokensMoved) -> Holdings:
-    mat, hqs = list(holdings.mat), holdings.hqs
-    for area, number in ((event.source, -event.n), (event.destination, event.n)):
-        mat[area.place] = mat[area.place].plus(event.kind, number)
+    mat, hqs, kind, n = list(holdings.mat), holdings.hqs, event.kind, event.n
+    source, destination = event.source.place, event.destination.place
+    mat[source] = mat[source].plus(kind, -n)
+    mat[destination] = mat[destination].plus(kind, n)
     if event.hq_ids:
         hqs = tuple(replace(hq, area=event.destination) if hq.hq_id in event.hq_ids else hq for hq in hqs)
     return replace(holdings, mat=tuple(mat), hqs=hqs)

@@ -7,10 +7,12 @@ such or as a `Formula`.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal
 
 import msgspec
 
+from promontory.games.pacific.tokens import Tokens
 from promontory.games.pacific.vocabulary import KINDS, EffectKind, Kind, Per
 
 _AREA = r"japan|california|peru|polynesia|coral_sea|\$[a-z]+"
@@ -148,12 +150,18 @@ class ChooseArea(_Instruction, frozen=True, tag="choose_area"):
     where: Where = ANYWHERE
 
 
-class Place(_Instruction, frozen=True, tag="place"):
+class Place(_Instruction, frozen=True, tag="place", dict=True):
     """Put tokens from the supply into one area, or into each that passes; `bind` then names those areas."""
 
     at: AreaName | Each
     tokens: dict[Kind, Num]
     bind: Name | None = None
+
+    @cached_property
+    def fixed(self) -> Tokens | None:
+        """The tokens, or None if any number of them is to be worked out."""
+        numbers = {kind: number for kind, number in self.tokens.items() if isinstance(number, int)}
+        return Tokens(**numbers) if len(numbers) == len(self.tokens) else None
 
 
 class PlacePath(_Instruction, frozen=True, tag="place_path"):

@@ -6,7 +6,7 @@ from functools import lru_cache
 from operator import sub
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
 from promontory.games.pacific.vocabulary import KINDS, Area, Arrow, EffectKind, Kind
 
@@ -39,7 +39,9 @@ class Tokens(msgspec.Struct, frozen=True):
 
     def plus(self, kind: Kind, number: int) -> Tokens:
         """Return these and `number` more tokens of one kind, or fewer if it is negative."""
-        return replace(self, **{kind: getattr(self, kind) + number})
+        numbers = list(astuple(self))
+        numbers[kind.place] += number
+        return Tokens(*numbers)
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(
@@ -104,4 +106,4 @@ Paths = tuple[Arrow, ...]
 
 def some(kind: Kind, number: int = 1) -> Tokens:
     """Return `number` tokens of one kind."""
-    return Tokens(**{kind: number})
+    return NO_TOKENS.plus(kind, number)

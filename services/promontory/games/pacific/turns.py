@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -48,9 +47,11 @@ class Course:
 
     def happen(self, *events: Event) -> None:
         """Let events happen."""
-        self.events.extend(events)
+        self.events += events
+        state = self.state
         for event in events:
-            self.state = evolve(self.state, event)
+            state = evolve(state, event)
+        self.state = state
 
     def take(self, command: SetupPlace | PutOut | Choose | AnswerDecision) -> None:
         """Let the answer of a seat happen, which must be allowed, without what follows from it."""
@@ -68,9 +69,9 @@ class Course:
 
     def settle(self) -> None:
         """Go on until somebody who has not resigned is to decide, or the game is over."""
-        while self.state.phase is not Phase.OVER:
-            waiting = waited_for(self.state)
-            absent = [seat for seat in waiting if seat in self.state.resigned]
+        while not self.state.result:
+            waiting, resigned = waited_for(self.state), self.state.resigned
+            absent = [seat for seat in waiting if seat in resigned] if resigned else ()
             if absent:
                 self.take(default_command(self.state, absent[0]))
             elif waiting:
@@ -130,8 +131,8 @@ class Course:
         for choice in choices:
             for slot in choice.slots:
                 card = self._deck.by_id[self.state.table[slot]]
-                drawn, deck = deck[: card.draws], deck[card.draws :]
-                if drawn:
+                if card.draws and deck:
+                    drawn, deck = deck[: card.draws], deck[card.draws :]
                     yield Reservation(choice.seat, card.id, len(drawn), drawn)
 
     def _answer(self, seat: Seat, answer: Answer) -> None:
@@ -194,6 +195,6 @@ def game_over(state: State, reason: EndReason) -> GameOver:
 
 
 def _choices(state: State) -> Iterator[Choice]:
-    times_chosen = Counter(slot for player in state.players for slot in player.slots)
+    chosen = [slot for player in state.players for slot in player.slots]
     for seat, player in enumerate(state.players):
-        yield Choice(seat, player.slots, tuple([times_chosen[slot] == 1 for slot in player.slots]))
+        yield Choice(seat, player.slots, tuple([chosen.count(slot) == 1 for slot in player.slots]))

@@ -61,6 +61,12 @@ class Kind(StrEnum):
     BALLOON = "balloon"
     HQ = "hq"
 
+    place: int
+    """The kind's place in kind order, from 0."""
+
+    def __init__(self, name: str) -> None:
+        self.place = len(type(self).__members__)
+
 
 class Colour(StrEnum):
     """The colours of cards: those of the five areas in ring order, and orange, which belongs to none."""
