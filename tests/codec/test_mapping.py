@@ -156,6 +156,16 @@ def test_a_number_that_its_field_cannot_hold_is_refused(seat: int) -> None:
         StructMapping(Sides, events_pb2.SidesAssigned).write(Sides(seat))
 
 
+def test_a_struct_that_lasts_is_written_alike_again() -> None:
+    """What is remembered of a struct is what would be written of it anew."""
+    change = RatingChange(
+        "ada", 0, 1, 40, before=Rating("ada", 25.0, 8.0, 1500.0, 0), after=Rating("", 0.0, 0.0, 0.0, 1)
+    )
+    lasting = StructMapping(RatingChange, ratings_pb2.RatingChange, lasting=(Rating,))
+    anew = StructMapping(RatingChange, ratings_pb2.RatingChange).write(change)
+    assert [lasting.write(change), lasting.write(change)] == [anew, anew]
+
+
 def test_more_values_than_are_remembered_are_written_all_the_same() -> None:
     """A table of written values that is full begins anew."""
     mapping = StructMapping(Sides, events_pb2.SidesAssigned)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import types
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Any, Union, get_args, get_origin
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
@@ -61,15 +61,19 @@ _OTHERS: Mapping[type, int] = {
 class StructMapping:
     """Turns values of a struct type, or of a union of struct types, into messages of one type and back."""
 
-    def __init__(self, hint: Any, message_type: type[Message], *, given: Collection[str] = ()) -> None:
+    def __init__(
+        self, hint: Any, message_type: type[Message], *, given: Collection[str] = (), lasting: Collection[type] = ()
+    ) -> None:
         """Match `hint` with `message_type`; `given` are struct fields that no message carries.
 
-        Raises `TypeError` if they do not match.
+        Structs in it of the types `lasting`, which can be hashed, are written again and again: what is written of them
+        is remembered. Raises `TypeError` if `hint` and `message_type` do not match.
         """
         self.message_type = message_type
         self.name: str = message_type.DESCRIPTOR.full_name
         descriptor: Any = message_type.DESCRIPTOR
-        self._given, self._plan = given, _message_plan(hint, descriptor, frozenset(given))
+        wanted = _Wanted(frozenset(given), frozenset(lasting))
+        self._given, self._plan = given, _message_plan(hint, descriptor, wanted=wanted)
 
     def encode(self, value: Any) -> Message:
         """Return `value` as a message."""
@@ -109,14 +113,21 @@ def _only_oneof(descriptor: Descriptor) -> OneofDescriptor:
     return descriptor.oneofs[0]
 
 
-def _message_plan(hint: Any, descriptor: Descriptor, given: frozenset[str] = frozenset()) -> MessagePlan:
+class _Wanted(NamedTuple):
+    """What is said of a mapping beside its types."""
+
+    given: frozenset[str]
+    lasting: frozenset[type]
+
+
+def _message_plan(hint: Any, descriptor: Descriptor, *, wanted: _Wanted) -> MessagePlan:
     options = options_of(hint)
     if len(options) > 1:
-        return _union_plan(options, descriptor, given)
-    return _struct_plan(options[0], descriptor, given)
+        return _union_plan(options, descriptor, wanted=wanted)
+    return _struct_plan(options[0], descriptor, wanted=wanted)
 
 
-def _union_plan(options: tuple[type, ...], descriptor: Descriptor, given: frozenset[str]) -> UnionPlan:
+def _union_plan(options: tuple[type, ...], descriptor: Descriptor, *, wanted: _Wanted) -> UnionPlan:
     kinds = kinds_of(descriptor)
     if {option.__name__ for option in options} != set(kinds):
         raise TypeError(f"{descriptor.full_name} has not exactly the kinds {[o.__name__ for o in options]}")
@@ -124,47 +135,48 @@ def _union_plan(options: tuple[type, ...], descriptor: Descriptor, given: frozen
     for option in options:
         name, message = kinds[option.__name__]
         number = descriptor.fields_by_name[name].number
-        plans.append(OptionPlan(name, number, _struct_plan(option, message, given)))
+        plans.append(OptionPlan(name, number, _struct_plan(option, message, wanted=wanted)))
     return UnionPlan(_only_oneof(descriptor).name, tuple(plans))
 
 
-def _struct_plan(struct_type: type, descriptor: Descriptor, given: frozenset[str]) -> StructPlan:
+def _struct_plan(struct_type: type, descriptor: Descriptor, *, wanted: _Wanted) -> StructPlan:
     if not (isinstance(struct_type, type) and issubclass(struct_type, msgspec.Struct)):
         raise TypeError(f"{struct_type} is no struct for {descriptor.full_name}")
     hints = {field.name: field.type for field in msgspec.structs.fields(struct_type)}
-    carried = [name for name in hints if name not in given]
+    carried = [name for name in hints if name not in wanted.given]
     if sorted(carried) != sorted(descriptor.fields_by_name):
         raise TypeError(f"{struct_type.__name__} and {descriptor.full_name} have different fields")
-    fields = [_field_plan(name, hints[name], descriptor.fields_by_name[name]) for name in carried]
-    return StructPlan(struct_type, tuple(fields))
+    within = wanted._replace(given=frozenset())
+    fields = [_field_plan(hints[name], descriptor.fields_by_name[name], wanted=within) for name in carried]
+    return StructPlan(struct_type, tuple(fields), lasts=struct_type in wanted.lasting)
 
 
-def _field_plan(name: str, hint: Any, field: FieldDescriptor) -> FieldPlan:
+def _field_plan(hint: Any, field: FieldDescriptor, *, wanted: _Wanted) -> FieldPlan:
     if get_origin(hint) in {tuple, frozenset}:
-        return _repeated_plan(name, hint, field)
-    value, may_be_none = _value_plan(hint, field), type(None) in get_args(hint)
+        return _repeated_plan(hint, field, wanted=wanted)
+    value, may_be_none = _value_plan(hint, field, wanted=wanted), type(None) in get_args(hint)
     if field.is_repeated:
         raise TypeError(f"{field.full_name} is repeated, {hint} is not")
     if may_be_none and not field.has_presence and field.enum_type is None:
         raise TypeError(f"{field.full_name} cannot be unset")
     if field.has_presence and field.message_type is None and not may_be_none:
         raise TypeError(f"{field.full_name} is optional, {hint} is not")
-    return FieldPlan(name, field.number, value, may_be_none=may_be_none, has_presence=field.has_presence)
+    return FieldPlan(field.name, field.number, value, may_be_none=may_be_none, has_presence=field.has_presence)
 
 
-def _repeated_plan(name: str, hint: Any, field: FieldDescriptor) -> FieldPlan:
+def _repeated_plan(hint: Any, field: FieldDescriptor, *, wanted: _Wanted) -> FieldPlan:
     collection, arguments = get_origin(hint), get_args(hint)
     if not field.is_repeated:
         raise TypeError(f"{field.full_name} is not repeated")
     if collection is tuple and arguments[1:] != (Ellipsis,):
         raise TypeError(f"{hint} of {field.full_name} has no mapping")
-    return FieldPlan(name, field.number, _value_plan(arguments[0], field), collection=collection)
+    return FieldPlan(field.name, field.number, _value_plan(arguments[0], field, wanted=wanted), collection=collection)
 
 
-def _value_plan(hint: Any, field: FieldDescriptor) -> ValuePlan:
+def _value_plan(hint: Any, field: FieldDescriptor, *, wanted: _Wanted) -> ValuePlan:
     """Return how a single set value of `field` travels."""
     if field.message_type is not None:
-        return _message_plan(hint, field.message_type)
+        return _message_plan(hint, field.message_type, wanted=wanted)
     (option,) = options_of(hint)
     if field.enum_type is not None:
         return enum_plan(option, field.enum_type)

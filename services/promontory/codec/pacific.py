@@ -7,9 +7,11 @@ from promontory.codec.structs import GameStructs, StructCodec
 from promontory.games.pacific.commands import Command
 from promontory.games.pacific.events import Event
 from promontory.games.pacific.legal import LegalCommands
+from promontory.games.pacific.state import PastTurn
+from promontory.games.pacific.tokens import Tokens
 from promontory.games.pacific.view import GameView
 
 CODEC = StructCodec(
     pacific_service_pb2,
-    GameStructs(event=Event, command=Command, legal=LegalCommands, view=GameView),
+    GameStructs(event=Event, command=Command, legal=LegalCommands, view=GameView, lasting=(PastTurn, Tokens)),
 )

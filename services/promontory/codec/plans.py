@@ -24,10 +24,14 @@ class EnumPlan(NamedTuple):
 
 
 class StructPlan(NamedTuple):
-    """A struct, which travels as a message with its `fields`, in the order of the struct."""
+    """A struct, which travels as a message with its `fields`, in the order of the struct.
+
+    If it `lasts`, the same values are written again and again.
+    """
 
     struct_type: type[Struct]
     fields: tuple[FieldPlan, ...]
+    lasts: bool = False
 
 
 class OptionPlan(NamedTuple):

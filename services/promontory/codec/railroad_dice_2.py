@@ -7,9 +7,11 @@ from promontory.codec.structs import GameStructs, StructCodec
 from promontory.games.railroad_dice_2.commands import Command
 from promontory.games.railroad_dice_2.events import Event
 from promontory.games.railroad_dice_2.legal import LegalCommands
-from promontory.games.railroad_dice_2.view import GameView
+from promontory.games.railroad_dice_2.view import GameView, StationView, TileView, TrackView
 
 CODEC = StructCodec(
     railroad_dice_2_service_pb2,
-    GameStructs(event=Event, command=Command, legal=LegalCommands, view=GameView),
+    GameStructs(
+        event=Event, command=Command, legal=LegalCommands, view=GameView, lasting=(TileView, StationView, TrackView)
+    ),
 )

@@ -20,12 +20,16 @@ Upcast = tuple[type[Message], Callable[[Any], Any]]
 
 
 class GameStructs(msgspec.Struct, frozen=True):
-    """A game's struct types: `event` and `command` are unions."""
+    """A game's struct types: `event` and `command` are unions.
+
+    `lasting` are those in views that are the same in many of them.
+    """
 
     event: Any
     command: Any
     legal: type
     view: type
+    lasting: tuple[type, ...] = ()
 
 
 class StructCodec:
@@ -44,7 +48,7 @@ class StructCodec:
         self._events = StructMapping(structs.event, _message_type(messages, "Event"))
         self._commands = StructMapping(structs.command, _message_type(messages, "Command"), given=("seat",))
         self._legal = StructMapping(structs.legal, _message_type(messages, "LegalCommands"))
-        self._view = StructMapping(structs.view, _message_type(messages, "GameView"))
+        self._view = StructMapping(structs.view, _message_type(messages, "GameView"), lasting=structs.lasting)
         self._stored = _stored_mappings(structs.event, self._events.message_type)
         self._restored = {mapping.name: mapping for mapping in self._stored.values()}
         self._older = older or {}

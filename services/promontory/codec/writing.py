@@ -7,7 +7,7 @@ packed. To set the fields of a message and have it say them takes two to five ti
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct
 from typing import Any
 
@@ -17,7 +17,7 @@ from promontory.codec.plans import EnumPlan, FieldPlan, MessagePlan, ScalarPlan,
 Writer = Callable[[Any], bytes]
 
 REMEMBERED = 1024
-"""How many values a table keeps as they are written, before it begins anew."""
+"""How many values are kept as they are written: in a table, before it begins anew, and of each struct that lasts."""
 REMEMBERED_LENGTH = 64
 
 _VARINT, _FIXED, _SIZED = 0, 1, 2  # wire types: integers, doubles, and all that tells its own length
@@ -49,7 +49,7 @@ def writer_of(plan: MessagePlan, *, number: int = 0) -> Writer:
         return names.function("value", *_returned(f"{names.of(writers)}[type(value)](value)", names, number))
     fields = [_expression(field, names) for field in sorted(plan.fields, key=lambda field: field.number)]
     written = f"b''.join(({', '.join(fields)}))" if len(fields) > 2 else " + ".join(fields) or "b''"
-    return names.function(
+    made = names.function(
         "value",
         "try:",
         *(f"    {line}" for line in _returned(written, names, number)),
@@ -58,12 +58,13 @@ def writer_of(plan: MessagePlan, *, number: int = 0) -> Writer:
         "        raise",
         f"    return {names.of(_writer_of_older(plan, number))}(value)",
     )
+    return lru_cache(REMEMBERED)(made) if plan.lasts else made
 
 
 def _returned(written: str, names: Names, number: int) -> list[str]:
     if not number:
         return [f"return {written}"]
-    return [f"written = {written}", f"return {names.of(_sizes(number))}[len(written)] + written"]
+    return [f"written = {written}", f"return {names.of(sizes(number))}[len(written)] + written"]
 
 
 def _writer_of_older(plan: StructPlan, number: int) -> Writer:
@@ -134,8 +135,8 @@ def _contents(plan: ScalarPlan) -> Table:
 
 
 @cache
-def _sizes(number: int) -> Table:
-    """Return how the field `number` begins, by how many bytes follow."""
+def sizes(number: int) -> Table:
+    """Return how the field `number` begins that holds a text or a message, by how many bytes follow."""
     tag = _tag(number, _SIZED)
     return Table(lambda size: tag + varint(size))
 
@@ -143,8 +144,8 @@ def _sizes(number: int) -> Table:
 @cache
 def _packed(number: int) -> Writer:
     """Return what puts numbers that were written one after the other into the field `number`."""
-    sizes = _sizes(number)
-    return lambda written: sizes[len(written)] + written if written else b""
+    beginnings = sizes(number)
+    return lambda written: beginnings[len(written)] + written if written else b""
 
 
 def _double(field: FieldPlan) -> Writer:
