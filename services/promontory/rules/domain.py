@@ -401,7 +401,8 @@ def obligations(
 
 def _house_turn(match: Match, seat: Seat) -> int | None:
     """Return the version since which the house is to act for `seat`, or None."""
-    return match.awaiting[seat] if match.house_policy(seat) else None
+    since = match.awaiting[seat]
+    return since if since is not None and match.house_policy(seat) else None
 
 
 def _clock_due(before: Match, after: Match) -> Mapping[str, int | None]:

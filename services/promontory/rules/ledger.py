@@ -133,13 +133,12 @@ class Ledger:
         return Draft(proposed, Step(after, decision.happened, decision.conduct))
 
     def _stored(self, match: Match, decision: Decision, after: Match) -> tuple[StoredEvent, ...]:
-        beside = tuple(StoredEvent(*conduct.store(event)) for event in decision.conduct)
-        stored = (*beside, *records.store_events(self._codec, [each.event for each in decision.happened]))
-        if match.version == 0:
-            stored = (records.store_created(_created(match)), *stored)
+        stored = [records.store_created(_created(match))] if match.version == 0 else []
+        stored += [StoredEvent(*conduct.store(event)) for event in decision.conduct]
+        stored += records.store_events(self._codec, [each.event for each in decision.happened])
         if after.result is not None:
-            stored = (*stored, records.store_closed(records.Closed(after.result, after.server_seed)))
-        return stored
+            stored.append(records.store_closed(records.Closed(after.result, after.server_seed)))
+        return tuple(stored)
 
     def _meta(self, after: Match, intent: Intent) -> CommitMeta:
         is_hashed = after.version % HASHED_EVERY == 0
@@ -214,12 +213,12 @@ class Ledger:
     def _decision(self, match: Match, stored: Sequence[StoredEvent]) -> Decision:
         if not stored:
             raise Undecodable("events", "hold nothing that happened")
-        beside: tuple[StoredEvent, ...] = ()
+        beside: tuple[MatchEvent, ...] = ()
         if records.is_beside_the_game(stored[0]):
-            beside = tuple(itertools.takewhile(records.is_beside_the_game, stored))
-        events: tuple[Any, ...] = records.restore_events(self._codec, stored[len(beside) :])
-        happened = happenings(self.game_of(match), match.state, events)
-        return Decision(happened, tuple([self._conduct_event(match, event) for event in beside]))
+            leading = itertools.takewhile(records.is_beside_the_game, stored)
+            beside = tuple(self._conduct_event(match, event) for event in leading)
+        events = records.restore_events(self._codec, stored[len(beside) :])
+        return Decision(happenings(self.game_of(match), match.state, events), beside)
 
     def _conduct_event(self, match: Match, stored: StoredEvent) -> MatchEvent:
         event = conduct.restore(stored.type, stored.payload)
