@@ -258,10 +258,10 @@ class RedisEventLog:
             return await self._read(stream, after, limit)
 
     async def _read(self, stream: str, after: Position, limit: int | None) -> Sequence[Commit]:
-        keys = _keys(stream)
+        keys, last = _keys(stream), "+" if limit is None else after.version + limit
         head, page = await self._caller.pipeline(
             ("HMGET", keys.head, "v", "h", "s"),
-            ("XRANGE", keys.log, f"{after.version + 1}-0", "+", "COUNT", PAGE_ENTRIES),
+            ("XRANGE", keys.log, f"{after.version + 1}-0", last, "COUNT", PAGE_ENTRIES),
         )
         end = _position(head)
         if head[2] == b"archived" and after != end:
@@ -271,12 +271,13 @@ class RedisEventLog:
         wanted = min(end.version, after.version + limit) if limit is not None else end.version
         while page:
             commits += assembler.take(page, until=wanted)
-            page = await self._page_after(page[-1][0], keys.log) if assembler.position.version < wanted else ()
+            page = await self._page(keys.log, page[-1][0], last) if assembler.position.version < wanted else ()
         _check_end(assembler, wanted, end)
         return tuple(commits)
 
-    async def _page_after(self, entry_id: bytes, key: str) -> Any:
-        return await self._caller.command("XRANGE", key, b"(" + entry_id, "+", "COUNT", PAGE_ENTRIES)
+    async def _page(self, key: str, after: bytes, last: int | str) -> Any:
+        """Return the next entries after the entry `after`, up to all of commit `last`."""
+        return await self._caller.command("XRANGE", key, b"(" + after, last, "COUNT", PAGE_ENTRIES)
 
     async def head(self, stream: str) -> Head | None:
         """Return the stream's end, or None if it has no commit."""
