@@ -143,7 +143,6 @@ def sizes(number: int) -> Table:
 
 @cache
 def _packed(number: int) -> Writer:
-    """Return what puts numbers that were written one after the other into the field `number`."""
     beginnings = sizes(number)
     return lambda written: beginnings[len(written)] + written if written else b""
 

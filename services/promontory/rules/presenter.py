@@ -95,7 +95,7 @@ class Presenter:
 
     def view(self, match: Match, audience: Seat | None) -> Any:
         """Return the game as `audience` may see it."""
-        return self._codec.encode_view(self._game(match).view(match.state, audience))
+        return self._codec.encode_view(self._seen(match, audience))
 
     def hidden(self, match: Match) -> dict[str, Any]:
         """Return all that was hidden at the version of `match`: what each seat saw, and what none did."""
@@ -106,8 +106,7 @@ class Presenter:
 
     def events(self, match: Match, happened: Iterable[Happening], audience: Seat | None) -> list[Any]:
         """Return the events of `match` that `happened`, as `audience` may see them."""
-        game, encode = self._game(match), self._codec.encode_event
-        return [encode(game.redact(happening.state, happening.event, audience)) for happening in happened]
+        return [self._codec.encode_event(event) for event in self._redacted(match, happened, audience)]
 
     def legal(self, legal: Any) -> Any:
         """Return the legal commands of a seat, for that seat."""
@@ -201,10 +200,18 @@ class Presenter:
         return _Telling(self.match(step.match).SerializeToString(), rest.SerializeToString())
 
     def _shown_first(self, step: Step, telling: _Telling, audience: Seat | None) -> _Shown:
-        events = [event.SerializeToString() for event in self.events(step.match, step.happened, audience)]
-        view, part = self.view(step.match, audience).SerializeToString(), self._commit.part
+        part = self._commit.part
+        events = list(map(self._codec.write_event, self._redacted(step.match, step.happened, audience)))
+        view = self._codec.write_view(self._seen(step.match, audience))
         commit = telling.rest + part("match", telling.match) + self._commit.parts("events", events) + part("view", view)
         return _Shown(events, view, self._told(step.match, audience, self._update.part("commit", commit)))
+
+    def _seen(self, match: Match, audience: Seat | None) -> Any:
+        return self._game(match).view(match.state, audience)
+
+    def _redacted(self, match: Match, happened: Iterable[Happening], audience: Seat | None) -> list[Any]:
+        redact = self._game(match).redact
+        return [redact(happening.state, happening.event, audience) for happening in happened]
 
     def _game(self, match: Match) -> AnyGame:
         return self._ruleset.pinned(match.rules_version, match.data_hash)
