@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import msgspec
 
 from promontory.local.processes import ChildProcess
 from promontory.rules.seal import create_seal_key
@@ -14,7 +16,8 @@ from tests.support.serving import create_keys
 
 UNLIMITED = "1000000"
 LONG = "3600"
-LOG_LINES = 10
+ERRORS, MOST_LETTERS = 2, 500
+"""How many of a process's errors are told, and how much of each."""
 FULL_BYTES = 2**20
 UNTROUBLED = {
     "PROMONTORY_MAX_CALLS_PER_SECOND": UNLIMITED,
@@ -55,16 +58,22 @@ class Processes:
         self._started.remove(child)
 
     def close(self) -> None:
-        """End them all; tell on the standard error output which had ended before, and whether the disk is full."""
+        """End them all; tell on the standard error output what went wrong with them, or if the disk is full."""
         if shutil.disk_usage(self._directory).free < FULL_BYTES:
             sys.stderr.write(f"the disk of {self._directory} is full: say by TMPDIR where there is more room\n")
         for child in self._started:
             was_ready = (self._directory / f"{child.name}.ready.json").exists()
             if was_ready and not child.running:
-                code, log = child.wait(), _end_of(child.log_file)
-                sys.stderr.write(f"{child.name} had ended with code {code}; the end of its log:\n{log}\n")
+                sys.stderr.write(f"{child.name} had ended with code {child.wait()}\n")
             child.kill()
+            for line in _errors(child.log_file):
+                sys.stderr.write(f"{child.name}: {line}\n")
 
 
-def _end_of(file: Path) -> str:
-    return "\n".join(file.read_text("utf-8", "replace").splitlines()[-LOG_LINES:])
+def _errors(file: Path) -> Iterator[str]:
+    """Yield the last errors that a process has noted, in short."""
+    lines = [line for line in file.read_text("utf-8", "replace").splitlines() if '"level": "error"' in line]
+    for line in lines[-ERRORS:]:
+        entry = msgspec.json.decode(line)
+        what = str(entry.get("exception", "")).strip()[-MOST_LETTERS:]
+        yield f"{entry['event']} {what}"

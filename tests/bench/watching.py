@@ -43,12 +43,13 @@ class WrongStream(BenchFailed):
 
 
 class Watched:
-    """A match that is played: whose turn it is, as its players are told, and when its commits were submitted."""
+    """A match that is played: whose turn it is, once all its players are told, and when its commits were submitted."""
 
     def __init__(self, match_id: str, players: Sequence[Metadata]) -> None:
         """Take what the players, by their seats, are known by."""
         self.match_id, self.players = match_id, players
         self.version, self.to_act = 1, [0]
+        self._seen = dict[int, int]()
         self._told = Told(len(players))
         self.views: dict[int | None, Any] = {}
         self.submitted: dict[int, float] = {}
@@ -71,9 +72,11 @@ class Watched:
             self.wake_ups.append(now - self.submitted[commit.version])
         if seat is not None:
             self.views[seat] = commit.view
-            self.version, self.to_act = commit.version, list(commit.match.seats_to_act)
-            self.is_over = not self.to_act
             self._told.tell(commit.version)
+            self._seen[seat] = commit.version
+            if len(self._seen) == len(self.players) and min(self._seen.values()) == commit.version:
+                self.version, self.to_act = commit.version, list(commit.match.seats_to_act)
+            self.is_over = not commit.match.seats_to_act
 
 
 class Watcher:
