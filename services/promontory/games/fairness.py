@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
-from itertools import count
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ SCHEME = "promontory/1"
 SEED_BYTES = 32
 MAX_ENTROPY_BYTES = 32
 _RANGE = 2**64
+_BLOCK_BYTES = 64
+_INNER, _OUTER = (bytes(byte ^ padding for byte in range(256)) for padding in (0x36, 0x5C))
 
 T = TypeVar("T")
 
@@ -42,8 +44,8 @@ def match_key(match_id: str, server_seed: bytes, entropies: Sequence[bytes]) -> 
     return hmac.digest(server_seed, message, "sha256")
 
 
-class KeyedDraws(msgspec.Struct, frozen=True):
-    """The draws of one match: a function of its key, so deciding again draws the same."""
+class KeyedDraws(msgspec.Struct, frozen=True, dict=True):
+    """The draws of one match: a function of its `key`, of at most 64 bytes, so deciding again draws the same."""
 
     key: bytes
     game: str
@@ -52,8 +54,11 @@ class KeyedDraws(msgspec.Struct, frozen=True):
         """Return the draw in 0..n-1 for (purpose, number, index), for 1 <= n < 2**64."""
         if not 1 <= n < _RANGE:
             raise ValueError(f"n must be in 1..2**64-1, not {n}")
-        limit = _RANGE - _RANGE % n
-        return next(x for x in self._attempts(purpose, number, index) if x < limit) % n
+        prefix, limit = f"{SCHEME}|draw|{self.game}|{purpose}|{number}|{index}|", _RANGE - _RANGE % n
+        attempt = 0
+        while (drawn := self._attempt(f"{prefix}{attempt}")) >= limit:
+            attempt += 1
+        return drawn % n
 
     def shuffle(self, items: Sequence[T], purpose: str, number: int) -> tuple[T, ...]:
         """Return `items`, given in their start order, shuffled; position 0 is the top."""
@@ -63,11 +68,19 @@ class KeyedDraws(msgspec.Struct, frozen=True):
             order[i], order[j] = order[j], order[i]
         return tuple(order)
 
-    def _attempts(self, purpose: str, number: int, index: int) -> Iterator[int]:
-        prefix = f"{SCHEME}|draw|{self.game}|{purpose}|{number}|{index}|"
-        for attempt in count():
-            message = f"{prefix}{attempt}".encode("ascii")
-            yield int.from_bytes(hmac.digest(self.key, message, "sha256")[:8], "big")
+    @cached_property
+    def _begun(self) -> tuple[Any, Any]:
+        """The inner and the outer hash of an HMAC-SHA-256, begun with the key, so that no draw begins with it anew."""
+        padded = self.key.ljust(_BLOCK_BYTES, b"\0")
+        return hashlib.sha256(padded.translate(_INNER)), hashlib.sha256(padded.translate(_OUTER))
+
+    def _attempt(self, message: str) -> int:
+        """Return the first 64 bits of the HMAC of `message`."""
+        inner, outer = self._begun
+        inner, outer = inner.copy(), outer.copy()
+        inner.update(message.encode("ascii"))
+        outer.update(inner.digest())
+        return int.from_bytes(outer.digest()[:8], "big")
 
 
 class BlindDraws(msgspec.Struct, frozen=True):
