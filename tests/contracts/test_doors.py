@@ -68,7 +68,7 @@ async def test_a_time_that_is_over_keeps_nobody_out(store: Store, wish: Wish) ->
 
 async def test_a_ticket_that_is_given_back_after_its_player_was_kept_out_is_cancelled(store: Store) -> None:
     """[PlayersService.SuspendPlayer] Whoever took the player out of the queues found it on its way to a match."""
-    ann, bob = [await store.tickets.create(ticket(name), most_open=MOST) for name in ("ann", "bob")]
+    ann, bob = [(await store.tickets.create(ticket(name), most_open=MOST)).ticket for name in ("ann", "bob")]
     await store.tickets.claim(proposal([ann, bob]), lease_seconds=FOREVER_SECONDS)
     await store.doors.keep_out("bob", now_ms() + HOUR_MS)
     assert await store.tickets.release(proposal([ann, bob]), retry_at_ms=0)
@@ -84,7 +84,7 @@ async def test_what_was_there_before_is_found_again_and_can_be_given_up(store: S
     opened = await store.tables.open(table("bob", seats=3), most_open=MOST)
     await store.tickets.create(ticket("bob"), most_open=MOST)
     await store.doors.keep_out("bob", now_ms() + HOUR_MS)
-    assert await store.tickets.create(ticket("bob"), most_open=MOST) == ticket("bob")
+    assert (await store.tickets.create(ticket("bob"), most_open=MOST)).ticket == ticket("bob")
     assert await store.tables.open(opened, most_open=MOST) == opened
     joined = replace(join(opened, guest("ann")), revision=2)
     assert await store.tables.replace(joined, most_open=MOST)

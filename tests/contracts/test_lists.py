@@ -38,7 +38,7 @@ async def test_a_closed_match_is_live_no_longer(lists: Lists) -> None:
 
 async def test_a_match_that_is_listed_after_it_was_closed_stays_closed(store: Store) -> None:
     """A process that was stopped between creating and recording it comes late."""
-    waiting = [await store.tickets.create(ticket(player), most_open=5) for player in ("ann", "bob")]
+    waiting = [(await store.tickets.create(ticket(player), most_open=5)).ticket for player in ("ann", "bob")]
     await store.tickets.claim(proposal(waiting), lease_seconds=FOREVER_SECONDS)
     await store.lists.record(listed(1, ended_ms=50))
     await store.tickets.assign(proposal(waiting), made("tc-000-1", NOW_MS + 1))
@@ -69,7 +69,7 @@ async def test_a_removed_match_is_in_no_list(lists: Lists) -> None:
 
 
 async def test_an_assigned_match_is_listed_with_who_sits_where(store: Store) -> None:
-    waiting = [await store.tickets.create(ticket(player), most_open=5) for player in ("ann", "bob")]
+    waiting = [(await store.tickets.create(ticket(player), most_open=5)).ticket for player in ("ann", "bob")]
     claimed = proposal(waiting, Entrant("bot", "greedy"))
     await store.tickets.claim(claimed, lease_seconds=FOREVER_SECONDS)
     await store.tickets.assign(claimed, made("tc-000-1"))

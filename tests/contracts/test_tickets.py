@@ -9,14 +9,15 @@ import pytest
 from promontory.eventlog.functions import load_library
 from promontory.eventlog.redis_server import Connections
 from promontory.matchmaking.domain import Assignment, Entrant, Ticket, TicketState
-from promontory.matchmaking.ports import AlreadyOpen, Change, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, Change, Queued, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.redis_notes import Notes
 from promontory.matchmaking.redis_tickets import RedisTickets, Server, matchmaking_library
 from tests.contracts.conftest import OVER_SECONDS, RETENTION_SECONDS
 from tests.support.matchmaking import FOREVER_SECONDS, POOL, SERVICE, changed, made, proposal, ticket
 
 
 async def wait_in_line(tickets: Tickets, *players: str) -> list[Ticket]:
-    return [await tickets.create(ticket(player), most_open=5) for player in players]
+    return [(await tickets.create(ticket(player), most_open=5)).ticket for player in players]
 
 
 def ids(found: list[Ticket] | tuple[Ticket, ...]) -> set[str]:
@@ -28,20 +29,23 @@ def ids(found: list[Ticket] | tuple[Ticket, ...]) -> set[str]:
 
 async def test_a_created_ticket_waits_in_its_pool(tickets: Tickets) -> None:
     created = await tickets.create(ticket("ann"), most_open=5)
-    assert created == await tickets.find("tk-ann") == ticket("ann")
+    assert created == await tickets.look("tk-ann", POOL) == Queued(ticket("ann"), 1)
+    assert await tickets.find("tk-ann") == ticket("ann")
     assert list(await tickets.waiting(POOL)) == [ticket("ann")]
 
 
 async def test_an_unknown_ticket_is_none(tickets: Tickets) -> None:
     assert await tickets.find("tk-nobody") is None
+    assert await tickets.look("tk-nobody", POOL) is None
     assert await tickets.cancel("tk-nobody") is None
 
 
 async def test_creating_it_again_returns_it_as_it_stands(tickets: Tickets) -> None:
     await wait_in_line(tickets, "ann")
     await tickets.cancel("tk-ann")
+    await wait_in_line(tickets, "bob")
     again = await tickets.create(ticket("ann", 1700), most_open=5)
-    assert (again.state, again.rating) == (TicketState.CANCELLED, 1500)
+    assert (again.ticket.state, again.ticket.rating, again.waiting) == (TicketState.CANCELLED, 1500, 1)
 
 
 async def test_an_id_with_other_content_is_refused(tickets: Tickets) -> None:
@@ -67,13 +71,13 @@ async def test_a_ticket_that_is_over_does_not_count(tickets: Tickets) -> None:
     await wait_in_line(tickets, "ann")
     await tickets.cancel("tk-ann")
     second = await tickets.create(ticket("ann", id="tk-second"), most_open=1)
-    assert second.state is TicketState.WAITING
+    assert second.ticket.state is TicketState.WAITING
 
 
 async def test_one_of_many_tickets_at_once_is_created(tickets: Tickets) -> None:
     wanted = [tickets.create(ticket("ann", id=f"tk-{n}"), most_open=5) for n in range(10)]
     results = await asyncio.gather(*wanted, return_exceptions=True)
-    assert sorted(type(result).__name__ for result in results) == ["AlreadyOpen"] * 9 + ["Ticket"]
+    assert sorted(type(result).__name__ for result in results) == ["AlreadyOpen"] * 9 + ["Queued"]
 
 
 async def test_pools_are_counted_apart(tickets: Tickets) -> None:
@@ -181,7 +185,7 @@ async def test_an_assigned_player_may_wait_again(tickets: Tickets) -> None:
     await tickets.claim(claimed, lease_seconds=FOREVER_SECONDS)
     await tickets.assign(claimed, made())
     again = await tickets.create(ticket("ann", id="tk-second"), most_open=1)
-    assert again.state is TicketState.WAITING
+    assert again.ticket.state is TicketState.WAITING
 
 
 async def test_a_released_ticket_waits_again_with_its_age_and_a_back_off(tickets: Tickets) -> None:
@@ -280,7 +284,47 @@ async def test_the_feed_waits_for_a_change(tickets: Tickets) -> None:
     assert (await following)[1] == [Change(POOL, ("tk-ann",))]
 
 
+async def test_a_change_is_told_once_by_the_listener_or_by_the_feed(tickets: Tickets) -> None:
+    told: list[Change] = []
+    cursor = await tickets.feed_end()
+    tickets.listen(told.append)
+    ann, bob, _ = await wait_in_line(tickets, "ann", "bob", "cem")
+    await tickets.claim(proposal([ann, bob]), lease_seconds=FOREVER_SECONDS)
+    await tickets.assign(proposal([ann, bob]), made())
+    await tickets.cancel("tk-cem")
+    told += (await tickets.feed(cursor))[1]
+    both = ("tk-ann", "tk-bob")
+    assert [(change.tickets, change.no_more) for change in told] == [
+        *((("tk-ann",), False), (("tk-bob",), False), (("tk-cem",), False)),
+        *((both, True), (both, True), (("tk-cem",), True)),
+    ]
+
+
 # The server's own promises
+
+
+async def test_the_feed_tells_one_process_of_what_another_one_has_changed(redis_connections: Connections) -> None:
+    client = redis_connections.commands
+    await client.flushdb()
+    await load_library(client, matchmaking_library())
+    server = Server(client, blocking=redis_connections.blocking)
+    ours, theirs = (RedisTickets(server, retention_seconds=RETENTION_SECONDS) for _ in range(2))
+    told: list[Change] = []
+    ours.listen(told.append)
+    cursor = await ours.feed_end()
+    ann, bob = await wait_in_line(ours, "ann", "bob")
+    await theirs.cancel("tk-bob")
+    assert told == [Change(POOL, (each.id,), arrived=each) for each in (ann, bob)]
+    assert (await ours.feed(cursor))[1] == [Change(POOL, ("tk-bob",), no_more=True)]
+
+
+async def test_what_the_feed_was_quicker_to_tell_is_not_told_again() -> None:
+    notes, told = Notes(), list[Change]()
+    notes.listen(told.append)
+    change = Change(POOL, ("tk-ann",))
+    assert notes.read([(b"7-1", {b"p": POOL.encode(), b"t": b"tk-ann"})]) == [change]
+    notes.made(b"7-1", change)
+    assert told == []
 
 
 async def test_a_ticket_that_is_over_expires_after_the_retention(redis_connections: Connections) -> None:

@@ -17,6 +17,9 @@ log = structlog.get_logger()
 
 RETRY_SECONDS = 1.0
 
+GATHER_SECONDS = 0.02
+"""How long notes of other processes gather once there are some, so that many are read together."""
+
 
 class Bell:
     """Rings when what somebody watches has changed, or when the watching must end."""
@@ -45,12 +48,13 @@ class Bell:
 
 
 class Changes:
-    """Follows the store's changes; `on_change` is called with each change of a pool's tickets."""
+    """Follows the store's changes, own ones at once; `on_change` is called with each change of a pool's tickets."""
 
     def __init__(self, tickets: Tickets, pools: Iterable[str], *, on_change: Callable[[Change], None]) -> None:
         self._tickets, self._pools, self._on_change = tickets, tuple(pools), on_change
         self._bells: dict[str, set[Bell]] = {}
         self._closed = False
+        tickets.listen(self._tell)
 
     async def run(self) -> None:
         """Follow the changes until cancelled. After an outage everything counts as changed."""
@@ -69,9 +73,12 @@ class Changes:
             for bell in bells:
                 bell.ring()
         while True:
+            before = cursor
             cursor, changes = await self._tickets.feed(cursor)
             for change in changes:
                 self._tell(change)
+            if cursor != before:
+                await asyncio.sleep(GATHER_SECONDS)
 
     def _tell(self, change: Change) -> None:
         if change.pool != PRIVATE:

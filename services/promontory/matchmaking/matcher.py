@@ -12,7 +12,7 @@ import structlog
 
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
-from promontory.matchmaking.domain import Pool, Proposal
+from promontory.matchmaking.domain import Pool, Proposal, Ticket
 from promontory.matchmaking.filling import RatedBot
 from promontory.matchmaking.pairing import Line
 from promontory.matchmaking.pools import Pools
@@ -44,6 +44,7 @@ class Matcher:
         self._lines = {pool.id: Line(pool) for pool in pools.values()}
         self._compared_at: dict[str, float] = {}
         self._stale = set(pools)
+        self._arrived: dict[str, list[Ticket]] = {}
         self._came: dict[str, set[str]] = {}
         self._gone: dict[str, set[str]] = {}
         self._bell = asyncio.Event()
@@ -56,6 +57,9 @@ class Matcher:
             self._stale.add(change.pool)
         elif change.no_more:
             self._gone.setdefault(change.pool, set()).update(change.tickets)
+            return
+        elif change.arrived:
+            self._arrived.setdefault(change.pool, []).append(change.arrived)
         else:
             self._note(change.pool, change.tickets)
         self._bell.set()
@@ -77,7 +81,7 @@ class Matcher:
             if is_round:
                 round_at = clock.monotonic() + self._pace.interval_seconds
             for pool in self._pools.values():
-                if is_round or any(pool.id in told for told in (self._stale, self._came, self._gone)):
+                if is_round or any(pool.id in told for told in (self._stale, self._arrived, self._came)):
                     await self._survive(self._look_after(pool, is_round=is_round))
 
     async def run_recovery(self) -> None:
@@ -113,7 +117,7 @@ class Matcher:
         Every few seconds it is compared with the queue, since notes may get lost. Return whether tickets may have come.
         A read that fails is made up for by the next, which is of all.
         """
-        came, gone = self._came.pop(pool, set()), self._gone.pop(pool, set())
+        arrived, came, gone = self._arrived.pop(pool, []), self._came.pop(pool, set()), self._gone.pop(pool, set())
         compared_at, now = self._compared_at.pop(pool, None), clock.monotonic()
         if pool in self._stale or compared_at is None:
             self._stale.discard(pool)
@@ -121,6 +125,8 @@ class Matcher:
             self._compared_at[pool] = now
             return len(self._lines[pool]) > 0
         line = self._lines[pool]
+        for each in arrived:
+            line.put(each)
         for ticket in gone:
             line.drop(ticket)
         if now > compared_at + COMPARE_SECONDS:
@@ -132,9 +138,9 @@ class Matcher:
         for each in found:
             line.put(each)
         self._compared_at[pool] = compared_at
-        if came or gone:
+        if arrived or came or gone:
             _show(pool, line)
-        return bool(found)
+        return bool(arrived or found)
 
     async def _read_all(self, pool: str) -> None:
         line = Line(self._pools[pool])

@@ -10,7 +10,8 @@
 -- k a match that is listed (hash)   l live matches by when they were made (sorted set)
 -- m a player's matches by when they were made   f those that are closed, by when (both sorted sets)   e their rows (hash)
 --
--- Each function answers a repetition as it answered first, or says that it was done.
+-- Each function answers a repetition as it answered first, or says that it was done. With what it did now to tickets it
+-- returns the id of the note that tells of it, `create` also how many wait in the pool then.
 
 local FEED_LENGTH = 10000
 local LIST_LENGTH = 1000
@@ -31,14 +32,14 @@ local function lease(due, name, milliseconds)
   redis.call('ZADD', due, integer(now_ms() + tonumber(milliseconds)), name)
 end
 
--- Tells of tickets that have come to a pool's queue, or of a table, whose pool is empty.
+-- Tells of tickets that have come to a pool's queue, or of a table, whose pool is empty. Returns the note's id.
 local function note(feed, pool, tickets)
-  redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets)
+  return redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets)
 end
 
 -- Tells of tickets that have changed and are in no queue now: `g` says that they are gone from there.
 local function note_gone(feed, pool, tickets)
-  redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets, 'g', '')
+  return redis.call('XADD', feed, 'MAXLEN', '~', FEED_LENGTH, '*', 'p', pool, 't', tickets, 'g', '')
 end
 
 -- Puts a row into a player's lists; returns how much that changed. What is older than the oldest of a full list stays out.
@@ -115,8 +116,7 @@ local function create(KEYS, ARGV)
   redis.call('HSET', KEYS[1], 'fingerprint', ARGV[3], 'body', ARGV[4], 'state', 'waiting')
   redis.call('HSET', KEYS[2], ARGV[2], ARGV[1])
   redis.call('HSET', KEYS[3], ARGV[1], '0|0|' .. ARGV[4])
-  note(KEYS[4], ARGV[2], ARGV[1])
-  return {'OK'}
+  return {'OK', note(KEYS[4], ARGV[2], ARGV[1]), redis.call('HLEN', KEYS[3])}
 end
 
 -- KEYS 1 t  2 o  3 w  4 feed      ARGV 1 ticket  2 pool  3 retention in ms
@@ -126,8 +126,7 @@ local function cancel(KEYS, ARGV)
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   redis.call('HDEL', KEYS[2], ARGV[2])
   redis.call('HDEL', KEYS[3], ARGV[1])
-  note_gone(KEYS[4], ARGV[2], ARGV[1])
-  return {'OK'}
+  return {'OK', note_gone(KEYS[4], ARGV[2], ARGV[1])}
 end
 
 -- KEYS 1 due  2 x  3 w  4 feed  5.. t of each ticket
@@ -143,8 +142,7 @@ local function claim(KEYS, ARGV)
     redis.call('HSET', KEYS[i], 'state', 'proposed')
     redis.call('HDEL', KEYS[3], ARGV[i + 1])
   end
-  note_gone(KEYS[4], ARGV[3], ARGV[5])
-  return {'OK'}
+  return {'OK', note_gone(KEYS[4], ARGV[3], ARGV[5])}
 end
 
 -- KEYS 1 due  2 tries  3 x  4 feed, then t and o of each ticket, then the keys of `list`
@@ -162,8 +160,7 @@ local function assign(KEYS, ARGV)
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
   redis.call('DEL', KEYS[3])
-  note_gone(KEYS[4], ARGV[2], ARGV[4])
-  return {'OK'}
+  return {'OK', note_gone(KEYS[4], ARGV[2], ARGV[4])}
 end
 
 -- Gives the tickets back to the queue, but for those of players who are kept out by now, which are cancelled.
@@ -186,8 +183,7 @@ local function release(KEYS, ARGV)
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
   redis.call('DEL', KEYS[3])
-  note(KEYS[5], ARGV[2], ARGV[3])
-  return {'OK'}
+  return {'OK', note(KEYS[5], ARGV[2], ARGV[3])}
 end
 
 -- KEYS 1 due  2 tries      ARGV 1 limit  2 lease in ms

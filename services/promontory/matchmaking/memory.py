@@ -10,7 +10,7 @@ import msgspec
 
 from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.listing import Listed, finished_by, listed, matches_of
-from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, RequestIdReused, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, Queued, RequestIdReused, TooManyOpen
 from promontory.matchmaking.table import Table
 
 LONGEST_LEASE = 4
@@ -112,13 +112,18 @@ class MemoryTickets:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
+    async def before_creating(self, ticket: str, player: str) -> tuple[Ticket | None, int]:
+        """Return the ticket, and how many of the player's matches are open; see `Tickets.before_creating`."""
+        made, closed = (self._memory.lists.get(name, {}) for name in (matches_of(player), finished_by(player)))
+        return self._memory.tickets.get(ticket), len(made) - len(closed)
+
+    async def create(self, ticket: Ticket, *, most_open: int) -> Queued:
         """Return `ticket`, put into its pool's queue; see `Tickets.create`."""
         known = self._memory.tickets.get(ticket.id)
         if known is not None:
             if known.fingerprint != ticket.fingerprint:
                 raise RequestIdReused(ticket.id)
-            return known
+            return await self._queued(known)
         player = ticket.entrant.player
         self._memory.require_let_in(player)
         held = [each for each in self._memory.tickets.values() if each.entrant.player == player and not each.is_over]
@@ -128,7 +133,15 @@ class MemoryTickets:
         if len(held) >= most_open:
             raise TooManyOpen(player)
         await self._keep(ticket)
-        return ticket
+        return await self._queued(ticket)
+
+    async def _queued(self, ticket: Ticket) -> Queued:
+        return Queued(ticket, len(await self.waiting(ticket.pool)))
+
+    async def look(self, ticket: str, pool: str) -> Queued | None:
+        """Return a ticket of `pool` with how many wait there; see `Tickets.look`."""
+        found = self._memory.tickets.get(ticket)
+        return await self._queued(found) if found else None
 
     async def _keep(self, *tickets: Ticket) -> None:
         self._memory.tickets |= {ticket.id: ticket for ticket in tickets}
@@ -220,6 +233,9 @@ class MemoryTickets:
     def _proposal(self, name: str) -> Proposal:
         found = self._memory.proposals.get(name)
         return found or self._memory.tables[name].proposal()
+
+    def listen(self, listener: Callable[[Change], None]) -> None:
+        """Leave it to the feed; see `Tickets.listen`."""
 
     async def feed_end(self) -> str:
         """Return the cursor after which all changes from now on come."""

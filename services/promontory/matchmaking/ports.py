@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -49,12 +49,20 @@ class CreationRefused(Exception):
 class Change(msgspec.Struct, frozen=True):
     """A note that tickets of a pool have changed, or a table, whose pool is empty.
 
-    Unless it says that they wait `no_more`, they may.
+    Unless it says that they wait `no_more`, they may. `arrived` is a ticket that is new in its queue, if it is at hand.
     """
 
     pool: str
     tickets: tuple[str, ...]
     no_more: bool = False
+    arrived: Ticket | None = None
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """A ticket as it stands, and how many wait in its pool."""
+
+    ticket: Ticket
+    waiting: int
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +80,10 @@ class Tickets(Protocol):
     Any method may raise `EventLogUnavailable`: the outcome is unknown, and the call may be repeated.
     """
 
-    async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
+    async def before_creating(self, ticket: str, player: str) -> tuple[Ticket | None, int]:
+        """Return the ticket, if it was created before, and how many of the player's matches are not closed."""
+
+    async def create(self, ticket: Ticket, *, most_open: int) -> Queued:
         """Return `ticket`, put into its pool's queue, or as it stands if it was created before.
 
         Raises:
@@ -84,6 +95,9 @@ class Tickets(Protocol):
 
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None if there is none (any more)."""
+
+    async def look(self, ticket: str, pool: str) -> Queued | None:
+        """Return a ticket of `pool` with how many wait there, or None if there is none (any more)."""
 
     async def of_player(self, player: str) -> Sequence[str]:
         """Return the tickets of the player that are not over."""
@@ -127,6 +141,9 @@ class Tickets(Protocol):
 
         It grows with every time it is given, to four times `lease_seconds`.
         """
+
+    def listen(self, listener: Callable[[Change], None]) -> None:
+        """Have `listener` told at once of each change of tickets that is made here; the feed may leave those out."""
 
     async def feed_end(self) -> str:
         """Return the cursor after which all changes from now on come."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,8 @@ from promontory.eventlog.functions import Library, packaged_library, verify_libr
 from promontory.eventlog.redis_calls import Caller
 from promontory.matchmaking.domain import Assignment, Made, Proposal, Ticket, TicketState
 from promontory.matchmaking.listing import Listed, listed
-from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, RequestIdReused, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, Change, KeptOut, Queued, RequestIdReused, TooManyOpen
+from promontory.matchmaking.redis_notes import Notes
 from promontory.matchmaking.redis_records import read
 from promontory.matchmaking.table import Table, TableState
 from promontory.runtime.players import account_of
@@ -65,7 +66,7 @@ class Server:
     async def does(self, name: str, keys: Sequence[str], *arguments: Any) -> bool:
         """Return whether the function `name` did now what it is for."""
         reply: list[bytes] = await self.function(name, keys, *arguments)
-        return reply == [b"OK"]
+        return reply[0] == b"OK"
 
 
 class RedisDoors:
@@ -89,17 +90,27 @@ class RedisTickets:
 
     def __init__(self, server: Server, *, retention_seconds: float) -> None:
         self._server, self._retention_ms = server, int(retention_seconds * 1000)
+        self._notes = Notes()
+        self.listen = self._notes.listen
 
-    async def create(self, ticket: Ticket, *, most_open: int) -> Ticket:
+    async def before_creating(self, ticket: str, player: str) -> tuple[Ticket | None, int]:
+        """Return the ticket, and how many of the player's matches are open; see `Tickets.before_creating`."""
+        fields, made, closed = await self._server.pipeline(
+            ("HMGET", key("t", ticket), *_FIELDS), ("ZCARD", key("m", player)), ("ZCARD", key("f", player))
+        )
+        return _standing(fields), int(made) - int(closed)
+
+    async def create(self, ticket: Ticket, *, most_open: int) -> Queued:
         """Return `ticket`, put into its pool's queue; see `Tickets.create`."""
         player, body = ticket.entrant.player, msgspec.json.encode(ticket)
         keys = (key("t", ticket.id), key("o", player), key("w", ticket.pool), FEED, OUT)
         wanted = (ticket.id, ticket.pool, ticket.fingerprint, body)
         match await self._server.function("create", keys, *wanted, most_open, account_of(player)):
-            case [b"OK"]:
-                return ticket
+            case [b"OK", note, waiting]:
+                self._notes.made(note, Change(ticket.pool, (ticket.id,), arrived=ticket))
+                return Queued(ticket, waiting)
             case [b"KNOWN"]:
-                return await self.find(ticket.id) or ticket
+                return await self.look(ticket.id, ticket.pool) or Queued(ticket, 0)
             case [b"OPEN", open_ticket]:
                 raise AlreadyOpen(open_ticket.decode())
             case [b"LIMIT"]:
@@ -110,9 +121,13 @@ class RedisTickets:
 
     async def find(self, ticket: str) -> Ticket | None:
         """Return a ticket, or None."""
-        fields = await self._server.command("HMGET", key("t", ticket), *_FIELDS)
-        queued = read(_decode_ticket, fields[0])
-        return _standing(queued, *fields[1:]) if queued else None
+        return _standing(await self._server.command("HMGET", key("t", ticket), *_FIELDS))
+
+    async def look(self, ticket: str, pool: str) -> Queued | None:
+        """Return a ticket of `pool` with how many wait there; see `Tickets.look`."""
+        row, waiting = await self._server.pipeline(("HMGET", key("t", ticket), *_FIELDS), ("HLEN", key("w", pool)))
+        found = _standing(row)
+        return Queued(found, waiting) if found else None
 
     async def of_player(self, player: str) -> Sequence[str]:
         """Return the tickets of the player that are not over."""
@@ -124,7 +139,8 @@ class RedisTickets:
         if found is None or found.is_over:
             return found
         keys = (key("t", ticket), key("o", found.entrant.player), key("w", found.pool), FEED)
-        await self._server.function("cancel", keys, ticket, found.pool, self._retention_ms)
+        gone = Change(found.pool, (ticket,), no_more=True)
+        await self._makes(gone, "cancel", keys, ticket, found.pool, self._retention_ms)
         return await self.find(ticket)
 
     async def waiting(self, pool: str) -> Sequence[Ticket]:
@@ -149,7 +165,7 @@ class RedisTickets:
         keys = (DUE, key("x", proposal.id), key("w", proposal.pool), FEED, *(key("t", ticket) for ticket in tickets))
         body, lease_ms = msgspec.json.encode(proposal), int(lease_seconds * 1000)
         arguments = (proposal.id, body, proposal.pool, lease_ms, ",".join(tickets), *tickets)
-        return await self._server.does("claim", keys, *arguments)
+        return await self._makes(_gone(proposal), "claim", keys, *arguments)
 
     async def assign(self, proposal: Proposal, made: Made) -> bool:
         """Give the proposal's tickets the match; see `Tickets.assign`."""
@@ -162,7 +178,7 @@ class RedisTickets:
         )
         found = [msgspec.json.encode(Assignment(made.service, made.match_id, seat)) for seat, _ in seated]
         first = (proposal.id, proposal.pool, self._retention_ms, ",".join(proposal.tickets), len(found))
-        return await self._server.does("assign", keys, *first, *found, *rows)
+        return await self._makes(_gone(proposal), "assign", keys, *first, *found, *rows)
 
     async def release(self, proposal: Proposal, *, retry_at_ms: int) -> bool:
         """Put the proposal's tickets back into the queue; see `Tickets.release`."""
@@ -174,7 +190,14 @@ class RedisTickets:
         joined = ",".join(proposal.tickets)
         first = (proposal.id, proposal.pool, joined, proposal.refusals + 1, retry_at_ms, self._retention_ms)
         each = (word for ticket, player in placed for word in (ticket, account_of(player)))
-        return await self._server.does("release", keys, *first, *each)
+        return await self._makes(Change(proposal.pool, proposal.tickets), "release", keys, *first, *each)
+
+    async def _makes(self, change: Change, name: str, keys: Sequence[str], *arguments: Any) -> bool:
+        """Return whether the function `name` did what it is for; if it did so now, tell of the change."""
+        reply: list[bytes] = await self._server.function(name, keys, *arguments)
+        for note in reply[1:]:
+            self._notes.made(note, change)
+        return reply[0] == b"OK"
 
     async def take_overdue(self, *, limit: int, lease_seconds: float) -> Sequence[Proposal]:
         """Return proposals whose lease ended without a match; see `Tickets.take_overdue`."""
@@ -192,17 +215,19 @@ class RedisTickets:
     async def feed_end(self) -> str:
         """Return the cursor after which all changes from now on come."""
         last = await self._server.command("XREVRANGE", FEED, "+", "-", "COUNT", 1)
-        return last[0][0].decode() if last else "0-0"
+        end: bytes = last[0][0] if last else b"0-0"
+        self._notes.begin(end)
+        return end.decode()
 
     async def feed(self, cursor: str) -> tuple[str, Sequence[Change]]:
         """Return the changes after `cursor`; see `Tickets.feed`."""
         reply = await self._server.wait("XREAD", "COUNT", FEED_PAGE_NOTES, "BLOCK", BLOCK_MS, "STREAMS", FEED, cursor)
         page = reply[0][1] if reply else ()
-        return (page[-1][0].decode() if page else cursor), [_change(fields) for _, fields in page]
+        return (page[-1][0].decode() if page else cursor), self._notes.read(page)
 
 
-def _change(fields: Mapping[bytes, bytes]) -> Change:
-    return Change(fields[b"p"].decode(), tuple(fields[b"t"].decode().split(",")), no_more=b"g" in fields)
+def _gone(proposal: Proposal) -> Change:
+    return Change(proposal.pool, proposal.tickets, no_more=True)
 
 
 def kept_out(until_ms: bytes) -> KeptOut:
@@ -225,10 +250,12 @@ def table_of(body: bytes | None) -> Table | None:
     return read(_decode_table, body)
 
 
-def _standing(
-    ticket: Ticket, state: bytes, refusals: bytes | None, retry: bytes | None, assignment: bytes | None
-) -> Ticket:
-    """Return `ticket` as it stands now."""
+def _standing(row: Sequence[bytes | None]) -> Ticket | None:
+    """Return the ticket of a `t` hash's `_FIELDS` as it stands now, or None if there is none."""
+    body, state, refusals, retry, assignment = row
+    ticket = read(_decode_ticket, body)
+    if ticket is None or state is None:
+        return None
     return msgspec.structs.replace(
         ticket,
         state=TicketState(state.decode()),

@@ -16,6 +16,10 @@ class Room:
 
     async def require(self, player: str) -> None:
         """Raise the refusal `LIMIT_REACHED` unless the player may seek another match."""
-        if await self._lists.count_open(player) >= self._most_matches:
+        self.require_few(await self._lists.count_open(player))
+
+    def require_few(self, open_matches: int) -> None:
+        """Raise the refusal `LIMIT_REACHED` unless one with so many open matches may seek another one."""
+        if open_matches >= self._most_matches:
             text = f"the player has {self._most_matches} open matches, the most allowed; bring one to its end"
             raise limit_reached(Limit.MATCHES, self._most_matches, text, retry_seconds=RETRY_SECONDS)

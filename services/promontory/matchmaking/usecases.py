@@ -17,7 +17,7 @@ from promontory.matchmaking.domain import (
     fingerprint_of,
 )
 from promontory.matchmaking.pools import Pools
-from promontory.matchmaking.ports import AlreadyOpen, KeptOut, Ratings, RequestIdReused, Tickets, TooManyOpen
+from promontory.matchmaking.ports import AlreadyOpen, KeptOut, Queued, Ratings, RequestIdReused, Tickets, TooManyOpen
 from promontory.matchmaking.room import RETRY_SECONDS, Room
 from promontory.matchmaking.validation import checked_player, request_id_reused
 from promontory.runtime import clock, metrics
@@ -65,16 +65,16 @@ class Queues:
         entrant = _entrant(caller, pool, wish)
         ticket = derived_id("tk", caller.subject, REQUEST_ID.checked(wish.request_id, "request_id"))
         fingerprint = fingerprint_of(pool.id, entrant)
-        found = await self._tickets.find(ticket)
-        if found is None:
-            found = await self._enter(pool, entrant, ticket, fingerprint=fingerprint)
-        if found.fingerprint != fingerprint:
+        known, open_matches = await self._tickets.before_creating(ticket, entrant.player)
+        if known is not None and known.fingerprint != fingerprint:
             raise request_id_reused()
-        return await self._standing(found)
-
-    async def _enter(self, pool: Pool, entrant: Entrant, ticket: str, *, fingerprint: str) -> Ticket:
+        if known is not None:
+            return await self._standing(known)
         if not entrant.policy:
-            await self._room.require(entrant.player)
+            self._room.require_few(open_matches)
+        return self._shown(await self._enter(pool, entrant, ticket, fingerprint=fingerprint))
+
+    async def _enter(self, pool: Pool, entrant: Entrant, ticket: str, *, fingerprint: str) -> Queued:
         rating = await self._ratings.points(pool.id, entrant.player) if pool.rated else NEW_PLAYER_POINTS
         wanted = Ticket(
             id=ticket,
@@ -96,7 +96,7 @@ class Queues:
             raise Refusal(Kind.EXISTS, "TICKET_OPEN", text, metadata=metadata) from error
         except TooManyOpen as error:
             raise self._too_many() from error
-        if created is wanted:
+        if created.ticket is wanted:
             metrics.TICKETS.labels(pool=pool.id, event="created").inc()
         return created
 
@@ -115,7 +115,10 @@ class Queues:
             yield standing
             while not standing.ticket.is_over:
                 await bell.wait(RESEND_SECONDS)
-                standing = await self.find(caller, ticket)
+                seen = await self._tickets.look(ticket, standing.ticket.pool)
+                if seen is None:
+                    raise _not_found(ticket)
+                standing = self._shown(seen)
                 yield standing
 
     async def cancel(self, caller: Caller, ticket: str) -> Standing:
@@ -133,15 +136,20 @@ class Queues:
     async def _own(self, caller: Caller, ticket: str) -> Ticket:
         found = await self._tickets.find(ticket)
         if found is None:
-            raise Refusal(Kind.NOT_FOUND, "TICKET_NOT_FOUND", "no such ticket", metadata={"ticketId": ticket})
+            raise _not_found(ticket)
         if caller.subject != found.entrant.player and Scope.ENTER_HOUSE_BOT not in caller.scopes:
             text = "the ticket belongs to another player"
             raise Refusal(Kind.NOT_ALLOWED, "NOT_YOURS", text, metadata={"ticketId": ticket})
         return found
 
     async def _standing(self, ticket: Ticket) -> Standing:
-        waiting = 0 if ticket.is_over else (await self._tickets.count_waiting((ticket.pool,)))[0]
-        others = waiting - (ticket.state is TicketState.WAITING)
+        return self._shown(
+            Queued(ticket, 0 if ticket.is_over else (await self._tickets.count_waiting((ticket.pool,)))[0])
+        )
+
+    def _shown(self, queued: Queued) -> Standing:
+        ticket = queued.ticket
+        others = 0 if ticket.is_over else queued.waiting - (ticket.state is TicketState.WAITING)
         return Standing(ticket, self._pools.get(ticket.pool), max(0, others), clock.now_ms())
 
     def _pool(self, pool: str) -> Pool:
@@ -153,6 +161,10 @@ class Queues:
     def _too_many(self) -> Refusal:
         text = f"the player has {self._room.most_tickets} open tickets, the most allowed"
         return limit_reached(Limit.TICKETS, self._room.most_tickets, text, retry_seconds=RETRY_SECONDS)
+
+
+def _not_found(ticket: str) -> Refusal:
+    return Refusal(Kind.NOT_FOUND, "TICKET_NOT_FOUND", "no such ticket", metadata={"ticketId": ticket})
 
 
 def _entrant(caller: Caller, pool: Pool, wish: Wish) -> Entrant:

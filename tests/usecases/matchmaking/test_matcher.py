@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
@@ -42,6 +43,13 @@ class DyingTickets(MemoryTickets):
     def _die(self, where: str) -> None:
         if self.dies_in == where:
             raise EventLogUnavailable("this process is dead")
+
+
+class NothingIsRead(MemoryTickets):
+    """A store that tells of its tickets only when all of them are asked for."""
+
+    async def still_waiting(self, pool: str, tickets: Sequence[str]) -> Sequence[Ticket]:
+        return ()
 
 
 class World(msgspec.Struct):
@@ -165,6 +173,16 @@ async def test_a_note_that_tickets_are_gone_is_believed(world: World) -> None:
     matcher.ring(Change(POOL, ("tk-bob", "tk-cem")))
     await match_once(matcher)
     assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
+
+
+async def test_a_ticket_that_is_at_hand_is_not_read(world: World) -> None:
+    matcher = world.matcher(NothingIsRead(world.memory))
+    await matcher.match(pool())
+    for player in ("ann", "bob"):
+        await world.enter(player)
+        matcher.ring(Change(POOL, (f"tk-{player}",), arrived=world.found(player)))
+    await match_once(matcher)
+    assert world.states() == {TicketState.ASSIGNED}
 
 
 async def test_what_no_note_told_of_is_found_by_comparing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
