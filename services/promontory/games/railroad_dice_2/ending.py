@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from promontory.games.kernel import Seat
 from promontory.games.railroad_dice_2.components import EndConditions
 from promontory.games.railroad_dice_2.course import Course
@@ -27,10 +25,10 @@ def check_end(course: Course, *, stalled: int = 0, unpaid: bool = False) -> None
     state = course.state
     if state.phase is not Phase.TURN:
         return
-    triggers = tuple(_triggers(course.components.end, state, stalled=stalled, unpaid=unpaid))
+    triggers = _triggers(course.components.end, state, stalled=stalled, unpaid=unpaid)
     if triggers:
         return_hand(course)
-        course.happen(EndTriggered(triggers))
+        course.happen(EndTriggered(tuple(triggers)))
         course.happen(FinalRefill(restock_of_all(course.components, course.state)))
 
 
@@ -72,19 +70,21 @@ def _standing(state: State, seat: Seat) -> tuple[int, ...]:
     return (0, player.money, len(player.linked), max(player.locomotives, default=0))
 
 
-def _triggers(end: EndConditions, state: State, *, stalled: int, unpaid: bool) -> Iterator[EndTrigger]:
-    """Yield what triggers the final phase, in the order of `EndTrigger`."""
+def _triggers(end: EndConditions, state: State, *, stalled: int, unpaid: bool) -> list[EndTrigger]:
+    """Return what triggers the final phase, in the order of `EndTrigger`."""
+    triggers: list[EndTrigger] = []
     if end.all_stations and _is_all_linked(state):
-        yield EndTrigger.ALL_STATIONS
+        triggers.append(EndTrigger.ALL_STATIONS)
     if unpaid or state.bank <= end.bank_left:
-        yield EndTrigger.BANK_EMPTY
+        triggers.append(EndTrigger.BANK_EMPTY)
     if not state.turn.hand:
         if state.complex_dice <= end.complex_dice_left:
-            yield EndTrigger.COMPLEX_DICE
+            triggers.append(EndTrigger.COMPLEX_DICE)
         if state.simple_dice + state.complex_dice <= end.dice_left:
-            yield EndTrigger.DICE
+            triggers.append(EndTrigger.DICE)
     if end.stall_rounds and stalled >= end.stall_rounds * len(state.players):
-        yield EndTrigger.STALL
+        triggers.append(EndTrigger.STALL)
+    return triggers
 
 
 def _is_all_linked(state: State) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, combinations, product
 
 import msgspec
@@ -24,7 +24,6 @@ from promontory.games.railroad_dice_2.commands import (
     Transport,
     UseLocomotive,
 )
-from promontory.games.railroad_dice_2.events import HandDie
 from promontory.games.railroad_dice_2.layout import tile_squares, unlaid_tiles
 from promontory.games.railroad_dice_2.locomotives import can_buy
 from promontory.games.railroad_dice_2.placement import LegalPlacement, all_placements, legal_placements
@@ -93,16 +92,7 @@ def legal_commands(box: Box, state: State, seat: Seat) -> LegalCommands:
         return LegalCommands()
     if seat != state.active:
         return LegalCommands(resign=True)
-    components = box.components
-    match state.phase:
-        case Phase.LAYOUT:
-            return LegalCommands(place_tile=_tile_options(box, state), resign=True)
-        case Phase.HOMES:
-            return LegalCommands(home_squares=home_squares(components, state.map), resign=True)
-        case Phase.GRAYS:
-            return LegalCommands(gray_squares=gray_squares(components, state.map), resign=True)
-        case _:
-            return _in_turn(box, state)
+    return _in_turn(box, state) if state.turn.number else _in_set_up(box, state)
 
 
 def expand(legal: LegalCommands, seat: Seat) -> Iterator[Command]:
@@ -165,6 +155,17 @@ def _tile_options(box: Box, state: State) -> TileOptions:
     )
 
 
+def _in_set_up(box: Box, state: State) -> LegalCommands:
+    components = box.components
+    match state.phase:
+        case Phase.LAYOUT:
+            return LegalCommands(place_tile=_tile_options(box, state), resign=True)
+        case Phase.HOMES:
+            return LegalCommands(home_squares=home_squares(components, state.map), resign=True)
+        case _:
+            return LegalCommands(gray_squares=gray_squares(components, state.map), resign=True)
+
+
 def _in_turn(box: Box, state: State) -> LegalCommands:
     """Return what the active seat may do in its turn; dice are for those before the final phase."""
     buy = LocomotiveOption(state.stack[0], box.price(state.stack[0])) if can_buy(box, state) else None
@@ -172,14 +173,12 @@ def _in_turn(box: Box, state: State) -> LegalCommands:
     if state.phase is Phase.FINAL:
         return LegalCommands(buy_locomotive=buy, transports=transports, end_turn=True, resign=True)
     hand, may_act = state.turn.hand, not state.turn.dice_action_used
-    placements = _Placements(box, state)
-    restocked = restocked_tiles(box.components, state) if may_act or any(map(box.may_restock, hand)) else ()
     return LegalCommands(
         rolls=_rolls(box, state) if may_act else (),
-        take_complex=placements.of_all(DieKind.COMPLEX) if may_act and state.complex_dice else (),
-        restock_all=may_act and bool(restocked),
-        dice=_die_options(box, hand, placements, restocked),
-        return_dice=tuple(sorted([die.die for die in hand])),
+        take_complex=_placements(box, state, DieKind.COMPLEX, QUESTION) if may_act and state.complex_dice else (),
+        restock_all=may_act and bool(restocked_tiles(box.components, state)),
+        dice=_die_options(box, state) if hand else (),
+        return_dice=tuple(sorted([die.die for die in hand])) if hand else (),
         buy_locomotive=buy,
         transports=transports,
         end_turn=True,
@@ -187,24 +186,14 @@ def _in_turn(box: Box, state: State) -> LegalCommands:
     )
 
 
-class _Placements:
-    """The legal placements for the active seat."""
-
-    def __init__(self, box: Box, state: State) -> None:
-        self._faces, self._board, self._network = box.faces, state.map, state.network(state.active)
-        self._money = state.players[state.active].money
-
-    def of(self, die: HandDie) -> tuple[LegalPlacement, ...]:
-        """Return the placements of a die of the hand, one face after the other [Railroad Dice 2 4.3]."""
-        if die.face == LOCOMOTIVE:
-            return ()
-        if die.face == QUESTION:
-            return self.of_all(die.kind)
-        return legal_placements(self._board, self._network, self._faces, face=die.face, money=self._money)
-
-    def of_all(self, kind: DieKind) -> tuple[LegalPlacement, ...]:
-        """Return the placements of all faces of a kind of dice, one face after the other."""
-        return all_placements(self._board, self._network, self._faces, kind=kind, money=self._money)
+def _placements(box: Box, state: State, kind: DieKind, face: str) -> tuple[LegalPlacement, ...]:
+    """Return the placements of a die that shows `face`, one track face after the other [Railroad Dice 2 4.3]."""
+    if face == LOCOMOTIVE:
+        return ()
+    board, network, money = state.map, state.network(state.active), state.players[state.active].money
+    if face == QUESTION:
+        return all_placements(board, network, box.faces, kind=kind, money=money)
+    return legal_placements(board, network, box.faces, face=face, money=money)
 
 
 def _rolls(box: Box, state: State) -> tuple[RollOption, ...]:
@@ -212,8 +201,13 @@ def _rolls(box: Box, state: State) -> tuple[RollOption, ...]:
     return tuple([roll for roll in box.rolls if roll.simple <= simple and roll.complex <= complex_])
 
 
-def _die_options(
-    box: Box, hand: Iterable[HandDie], placements: _Placements, restocked: tuple[str, ...]
-) -> tuple[DieOptions, ...]:
-    options = [DieOptions(die.die, placements.of(die), restocked if box.may_restock(die) else ()) for die in hand]
+def _die_options(box: Box, state: State) -> tuple[DieOptions, ...]:
+    options = [
+        DieOptions(
+            die.die,
+            _placements(box, state, die.kind, die.face),
+            restocked_tiles(box.components, state) if box.may_restock(die) else (),
+        )
+        for die in state.turn.hand
+    ]
     return tuple([option for option in options if option.placements or option.tile_ids])

@@ -219,7 +219,8 @@ def _placements(board: Board, network: Network, dice: Assortment) -> dict[str, t
 
 
 def _looked_for(board: Board, network: Network, dice: Assortment) -> dict[str, tuple[LegalPlacement, ...]]:
-    squares, fits = board.plan.squares, _fits_of(dice.tracks, reversing=board.plan.reversing)
+    plan, is_simple = board.plan, dice.kind is DieKind.SIMPLE
+    squares, costs, fits = plan.squares, plan.costs, _fits_of(dice.tracks, reversing=plan.reversing)
     found: dict[str, list[LegalPlacement]] = {face: [] for face in dice.faces}
     for cell, surroundings in _sites(board, network, dice):
         for number, is_connected, onward in fits[surroundings]:
@@ -227,7 +228,7 @@ def _looked_for(board: Board, network: Network, dice: Assortment) -> dict[str, t
             if not is_connected or (onward and _is_new(board, network, cell, onward)):
                 links = _found_links(board, network, die, cell)
             if links is not None:
-                cost = board.plan.costs[cell] if die.kind is DieKind.SIMPLE else 0
+                cost = costs[cell] if is_simple else 0
                 found[die.face].append(LegalPlacement(squares[cell], die.face, die.rotation, cost, links))
     by_face = {face: tuple(placements) for face, placements in found.items()}
     return by_face | {_ALL: tuple(chain.from_iterable(by_face.values()))}

@@ -7,7 +7,7 @@ a neighbour adds a constant, no step leaves the numbers, and cells ascend in the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -78,7 +78,12 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
 def plan_from(pieces: Iterable[Piece], terrain: Iterable[Terrain], *, reversing: bool) -> Plan:
     """Return the map that tiles make which do not overlap; their smallest `x` and the smallest `y` are 0."""
-    pieces = tuple(pieces)
+    return _plan(tuple(pieces), tuple([(kind.sign, kind.cost) for kind in terrain]), reversing=reversing)
+
+
+@lru_cache(maxsize=64)
+def _plan(pieces: tuple[Piece, ...], terrain: tuple[tuple[str, int], ...], *, reversing: bool) -> Plan:
+    """Return the same map once more, since most matches are played on the same one."""
     width = max(piece.square.x + len(piece.rows[0]) for piece in pieces)
     height = max(piece.square.y + len(piece.rows) for piece in pieces)
     cells = (width + 2) * (height + 2)
@@ -89,7 +94,7 @@ def plan_from(pieces: Iterable[Piece], terrain: Iterable[Terrain], *, reversing:
                 cell = (piece.square.y + row + 1) * (width + 2) + piece.square.x + column + 1
                 signs[cell], tile_numbers[cell] = sign, number
                 borders[cell] = row in (0, len(piece.rows) - 1) or column in (0, len(line) - 1)
-    costs = {NO_SIGN: 0} | {kind.sign: kind.cost for kind in terrain}
+    costs = {NO_SIGN: 0, **dict(terrain)}
     return Plan(
         width=width,
         height=height,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 from promontory.games.railroad_dice_2.components import Components, RestockMode
 from promontory.games.railroad_dice_2.events import TilePassengers
 from promontory.games.railroad_dice_2.state import State
@@ -26,21 +28,22 @@ def restock_of(components: Components, state: State, tile_id: str) -> Amounts:
 
 def restock_of_all(components: Components, state: State) -> Amounts:
     """Return what restocking all tiles adds, in the order laid; tiles that get nothing are not named [R-17]."""
-    return tuple([TilePassengers(tile_id, amount) for tile_id, amount in _added(components, state)])
+    added = zip(state.layout, _added(components, state), strict=True)
+    return tuple([TilePassengers(laid.tile_id, amount) for laid, amount in added if amount])
 
 
 def restocked_tiles(components: Components, state: State) -> tuple[str, ...]:
     """Return the tiles that restocking adds to, in the order laid."""
-    return tuple([tile_id for tile_id, _ in _added(components, state)])
+    return tuple(compress(state.map.plan.tile_ids, _added(components, state)))
 
 
-def _added(components: Components, state: State) -> list[tuple[str, int]]:
-    """Return the tiles that restocking adds to, in the order laid, with how much it adds."""
-    restocking, counts = components.restocking, state.map.station_counts
-    worth, tiles = restocking.passengers_per_station, zip(state.layout, counts, state.passengers, strict=True)
+def _added(components: Components, state: State) -> list[int]:
+    """Return for each tile, in the order laid, what restocking adds."""
+    restocking = components.restocking
+    worth, stations = restocking.passengers_per_station, state.map.station_counts
     if restocking.restock_mode is RestockMode.ADD:
-        return [(laid.tile_id, worth * count) for laid, count, _ in tiles if count]
-    return [(laid.tile_id, worth * count - there) for laid, count, there in tiles if worth * count > there]
+        return [worth * count for count in stations]
+    return [max(0, worth * count - there) for count, there in zip(stations, state.passengers, strict=True)]
 
 
 def is_restock_due(components: Components, state: State) -> bool:
@@ -56,4 +59,4 @@ def is_restock_due(components: Components, state: State) -> bool:
 
 def station_tiles(state: State) -> tuple[str, ...]:
     """Return the tiles that have a station, in the order laid."""
-    return tuple(laid.tile_id for laid, count in zip(state.layout, state.map.station_counts, strict=True) if count)
+    return tuple(compress(state.map.plan.tile_ids, state.map.station_counts))

@@ -39,11 +39,12 @@ def transport_options(state: State) -> tuple[TransportOption, ...]:
     unused, passengers = _unused_locomotives(state), state.passengers
     if not unused or not any(passengers):
         return ()
-    tile_ids, used, most = state.map.plan.tile_ids, state.turn.stations_used, unused[-1]
+    board, used, most = state.map, state.turn.stations_used, unused[-1]
+    tile_ids = board.plan.tile_ids
     return tuple(
         [
             TransportOption(station, tile_ids[number], tiles, passengers[number], unused[bisect_left(unused, tiles) :])
-            for station, number, tiles in shortest_routes(state.map, state.network(state.active))
+            for station, number, tiles in shortest_routes(board, state.network(state.active))
             if tiles <= most and passengers[number] and station not in used
         ]
     )
@@ -80,6 +81,8 @@ def transport(course: Course, command: Transport) -> None:
 def _unused_locomotives(state: State) -> tuple[int, ...]:
     """Return the values of which the active seat has a locomotive that has not run, ascending."""
     owned, used = state.players[state.active].locomotives, state.turn.locomotives_used
+    if len(owned) < 2:
+        return () if owned == used else owned
     if not used:
         return tuple(dict.fromkeys(owned))
     return tuple([value for value in dict.fromkeys(owned) if owned.count(value) > used.count(value)])
@@ -98,9 +101,10 @@ def _check_station(course: Course, square: Square) -> None:
 
 
 def _check_locomotive(state: State, value: int) -> None:
-    if value not in state.players[state.active].locomotives:
+    owned = state.players[state.active].locomotives.count(value)
+    if not owned:
         raise Rejected("NO_SUCH_LOCOMOTIVE", rule=_RULE, locomotive=value)
-    if value not in _unused_locomotives(state):
+    if owned <= state.turn.locomotives_used.count(value):
         raise Rejected("LOCOMOTIVE_USED", rule="R-44", locomotive=value)
 
 
