@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from promontory.eventlog.port import START, LogCorrupt, Position
@@ -118,13 +117,11 @@ class Lane:
                 waiting.set_result(True)
         self._waiting.clear()
 
-    @contextmanager
-    def waiting(self) -> Iterator[asyncio.Future[bool]]:
-        """Give what is True at the next change, and may be given another result before."""
-        future = asyncio.get_running_loop().create_future()
+    async def change(self, future: asyncio.Future[bool]) -> bool:
+        """Return what `future` is given: True at the next change, if it was given nothing else before."""
         self._waiting.add(future)
         try:
-            yield future
+            return await future
         finally:
             self._waiting.discard(future)
 

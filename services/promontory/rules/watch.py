@@ -325,8 +325,8 @@ class _Watch:
         if self._lane.changes > changes:
             return True
         self._quiet.put_off(min(self._pace.heartbeat_seconds, self._deadline - clock.monotonic()))
-        with self._lane.waiting() as self._change:
-            return await self._change or clock.monotonic() >= self._deadline
+        self._change = asyncio.get_running_loop().create_future()
+        return await self._lane.change(self._change) or clock.monotonic() >= self._deadline
 
     def _beat(self) -> None:
         if self._change is not None and not self._change.done():

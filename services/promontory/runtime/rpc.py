@@ -128,7 +128,7 @@ class _Call:
             with self._gate.streaming():
                 async with aclosing(self._serve(request, context)) as responses:
                     async for message in responses:
-                        with reader.taking():
+                        with reader:
                             yield message
         except (asyncio.CancelledError, GeneratorExit):
             if not reader.is_cut:
@@ -138,6 +138,8 @@ class _Call:
             await reader.fail(error)
         else:
             self._done("OK", started)
+        finally:
+            reader.leave()
 
     async def _opened(self, incoming: bytes | AsyncIterator[bytes], context: Context) -> Message | Requests:
         if isinstance(incoming, bytes):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import grpc
 
+from promontory.runtime.alarm import Alarm
 from promontory.runtime.errors import Kind, Refusal
 
 STATUS_SECONDS = 1.0
@@ -15,27 +16,34 @@ STATUS_SECONDS = 1.0
 
 
 class Reader:
-    """The reader of one stream, as the task that serves it knows them: by how fast they take what they are sent."""
+    """The reader of one stream, as the task that serves it knows them: by how fast they take what they are sent.
+
+    Each message is sent in the body of a `with` statement on it.
+    """
 
     def __init__(self, stall_seconds: float, fail: Callable[[Exception], Awaitable[None]]) -> None:
         """Once a message is not taken for `stall_seconds`, `fail` sends the refusal, and then the task is cancelled."""
         self._seconds, self._fail = stall_seconds, fail
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._task = asyncio.current_task()
         self._cutting: asyncio.Task[None] | None = None
+        self._is_taking = False
+        self._stalled = Alarm(self._begin_cut)
 
     @property
     def is_cut(self) -> bool:
         """Whether the stream was cut."""
         return self._cutting is not None
 
-    @contextmanager
-    def taking(self) -> Iterator[None]:
-        """Watch that the reader takes the message that the body sends."""
-        timer = self._loop.call_later(self._seconds, self._begin_cut)
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def __enter__(self) -> None:
+        self._is_taking = True
+        self._stalled.put_off(self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        self._is_taking = False
+
+    def leave(self) -> None:
+        """Watch no more: the stream is over."""
+        self._stalled.stop()
 
     async def fail(self, error: Exception) -> None:
         """Have `error` sent as the end of the stream, by whatever task does its last work.
@@ -51,7 +59,8 @@ class Reader:
                 await self._fail(error)
 
     def _begin_cut(self) -> None:
-        self._cutting = self._loop.create_task(self._cut())
+        if self._is_taking:
+            self._cutting = asyncio.create_task(self._cut())
 
     async def _cut(self) -> None:
         text = f"the reader took nothing for {self._seconds:g} seconds; watch again"
