@@ -36,6 +36,7 @@ from promontory.codec.plans import (
 )
 from promontory.codec.port import Undecodable
 from promontory.codec.reading import Reader, reader_of
+from promontory.codec.stored import parse
 from promontory.codec.writing import Writer, writer_of
 
 _INTEGERS: Mapping[int, range] = {
@@ -91,7 +92,18 @@ class StructMapping:
         try:
             return self._read(message, **given)
         except KeyError:
-            raise fault_of(self._plan, message) or Undecodable(self.name, "is malformed") from None
+            raise self._fault(message) from None
+
+    def restore(self, payload: bytes) -> Any:
+        """Return the struct of a message that was stored as `payload`. Raises `Undecodable`."""
+        message = parse(self.message_type, payload)
+        try:
+            return self._read(message)
+        except KeyError:
+            raise self._fault(message) from None
+
+    def _fault(self, message: Any) -> Undecodable:
+        return fault_of(self._plan, message) or Undecodable(self.name, "is malformed")
 
     @cached_property
     def _read(self) -> Reader:

@@ -75,13 +75,16 @@ class StructCodec:
 
         Bytes that `store` would not write are refused, so nothing of an event written by newer code is lost silently.
         """
-        if type_name in self._older:
-            message_type, upcast = self._older[type_name]
-            return upcast(parse(message_type, payload))
         mapping = self._restored.get(type_name)
         if mapping is None:
+            return self._upcast(type_name, payload)
+        return mapping.restore(payload)
+
+    def _upcast(self, type_name: str, payload: bytes) -> Any:
+        if type_name not in self._older:
             raise Undecodable(type_name, "is no event of this game")
-        return mapping.decode(parse(mapping.message_type, payload))
+        message_type, upcast = self._older[type_name]
+        return upcast(parse(message_type, payload))
 
     def encode_command(self, command: Any) -> Message:
         """Return `command` as the package's `Command`; its seat is not part of it."""
