@@ -26,7 +26,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help setup demo up test bench $(BENCHES) test-fast drill ha-test lint format protos protos-check protos-freeze rules-check rules-freeze rules-next chart-check chart-policy chart-schema dashboards monitoring-check image image-test compose-test build clean distclean
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Arguments go in ARGS: make test ARGS=tests/games, make demo ARGS=--help"
 
 setup: $(SYNCED) ## Make or update .venv from uv.lock; does nothing when it is current
