@@ -52,17 +52,21 @@ class Matcher:
         self._stopping = False
 
     def ring(self, change: Change) -> None:
-        """Match a pool now: its queue has changed."""
+        """Match a pool now: its queue has changed. That tickets have gone is no reason to, unless claims have failed."""
         if not change.tickets:
             self._stale.add(change.pool)
         elif change.no_more:
             self._gone.setdefault(change.pool, set()).update(change.tickets)
-            return
         elif change.arrived:
             self._arrived.setdefault(change.pool, []).append(change.arrived)
         else:
             self._note(change.pool, change.tickets)
-        self._bell.set()
+        if self._has_come(change.pool):
+            self._bell.set()
+
+    def _has_come(self, pool: str) -> bool:
+        """Tell whether tickets may have come to a pool."""
+        return pool in self._stale or pool in self._arrived or pool in self._came
 
     def _note(self, pool: str, tickets: Collection[str]) -> None:
         """Have tickets read that may wait."""
@@ -81,7 +85,7 @@ class Matcher:
             if is_round:
                 round_at = clock.monotonic() + self._pace.interval_seconds
             for pool in self._pools.values():
-                if is_round or any(pool.id in told for told in (self._stale, self._arrived, self._came)):
+                if is_round or self._has_come(pool.id):
                     await self._survive(self._look_after(pool, is_round=is_round))
 
     async def run_recovery(self) -> None:

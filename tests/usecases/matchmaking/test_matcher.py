@@ -18,6 +18,7 @@ from promontory.matchmaking.memory_lobby import MemoryTables
 from promontory.matchmaking.ports import Change, CreationRefused
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
+from promontory.runtime.server import cancel
 from tests.support.matchmaking import FOREVER_SECONDS, POOL, RulesStandIn, changed, pool, ticket
 
 UNAVAILABLE = Refusal(Kind.UNAVAILABLE, "PEER_UNAVAILABLE", "down")
@@ -52,6 +53,19 @@ class NothingIsRead(MemoryTickets):
         return ()
 
 
+class RefusingTickets(MemoryTickets):
+    """A store that tells when a claim has failed, and when one has not."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.refused, self.claimed = asyncio.Event(), asyncio.Event()
+
+    async def claim(self, proposal: Proposal, *, lease_seconds: float) -> bool:
+        claimed = await super().claim(proposal, lease_seconds=lease_seconds)
+        (self.claimed if claimed else self.refused).set()
+        return claimed
+
+
 class World(msgspec.Struct):
     """One store and one rules service, and any number of matchers."""
 
@@ -61,10 +75,12 @@ class World(msgspec.Struct):
     def tickets(self, kind: type[MemoryTickets] = MemoryTickets) -> MemoryTickets:
         return kind(self.memory)
 
-    def matcher(self, tickets: MemoryTickets | None = None, *, lease_seconds: float = 0.0) -> Matcher:
+    def matcher(
+        self, tickets: MemoryTickets | None = None, *, lease_seconds: float = 0.0, interval_seconds: float = 0.01
+    ) -> Matcher:
         tickets = tickets or self.tickets()
         creation = Creation(self.rules, tickets=tickets, tables=MemoryTables(self.memory, lease_seconds=1))
-        pace = Pace(interval_seconds=0.01, lease_seconds=lease_seconds)
+        pace = Pace(interval_seconds=interval_seconds, lease_seconds=lease_seconds)
         return Matcher({POOL: pool()}, tickets, creation=creation, bots=lambda _: [], pace=pace)
 
     async def enter(self, *players: str) -> None:
@@ -210,6 +226,26 @@ async def test_a_ticket_whose_claim_failed_is_read_again(world: World) -> None:
     matcher.ring(Change(POOL, ("tk-cem",)))
     await match_once(matcher)
     assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
+
+
+async def test_whose_claim_failed_is_matched_anew_when_a_note_says_who_is_gone(world: World) -> None:
+    """Bob is nearer to ann, who has left, than to dan."""
+    for player, rating in (("ann", 1500), ("dan", 1690)):
+        await world.tickets().create(ticket(player, rating, created_ms=now_ms()), most_open=5)
+    store = RefusingTickets(world.memory)
+    matcher = world.matcher(store, interval_seconds=FOREVER_SECONDS)
+    await matcher.match(pool())
+    await store.cancel("tk-ann")
+    await store.create(ticket("bob", 1594, created_ms=now_ms()), most_open=5)
+    matcher.ring(Change(POOL, ("tk-bob",)))
+    running = asyncio.create_task(matcher.run())
+    async with asyncio.timeout(FOREVER_SECONDS):
+        await store.refused.wait()
+        matcher.ring(Change(POOL, ("tk-ann",), no_more=True))
+        await store.claimed.wait()
+    await matcher.drain()
+    await cancel([running])
+    assert [proposal.players for proposal in world.rules.matches.values()] == [("dan", "bob")]
 
 
 async def test_a_draining_matcher_claims_nothing_more(world: World) -> None:
