@@ -52,7 +52,7 @@ class Matcher:
         self._stopping = False
 
     def ring(self, change: Change) -> None:
-        """Match a pool now: its queue has changed. That tickets have gone is no reason to, unless claims have failed."""
+        """Match a pool now: tickets have come to its queue, or have gone that a claim has failed for."""
         if not change.tickets:
             self._stale.add(change.pool)
         elif change.no_more:

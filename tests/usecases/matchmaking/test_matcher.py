@@ -231,7 +231,7 @@ async def test_a_ticket_whose_claim_failed_is_read_again(world: World) -> None:
 async def test_whose_claim_failed_is_matched_anew_when_a_note_says_who_is_gone(world: World) -> None:
     """Bob is nearer to ann, who has left, than to dan."""
     for player, rating in (("ann", 1500), ("dan", 1690)):
-        await world.tickets().create(ticket(player, rating, created_ms=now_ms()), most_open=5)
+        await world.tickets().create(ticket(player, rating, created_ms=now_ms() - 1), most_open=5)
     store = RefusingTickets(world.memory)
     matcher = world.matcher(store, interval_seconds=FOREVER_SECONDS)
     await matcher.match(pool())
