@@ -26,6 +26,10 @@ from promontory.rules.resuming import ResumeTokens
 from promontory.rules.ruleset import Ruleset
 from promontory.rules.watch import End, EndReason, Quiet, Snapshot, Update
 from promontory.runtime import clock
+from promontory.runtime.recent import Recent
+
+REMEMBERED = 4096
+"""Of how many matches is remembered what stays of them, about 500 bytes each."""
 
 _END_REASONS = {
     EndReason.MATCH_CLOSED: stream_pb2.STREAM_END_REASON_MATCH_CLOSED,
@@ -58,6 +62,13 @@ class _Telling(msgspec.Struct, frozen=True):
     shown: dict[Seat | None, _Shown] = {}
 
 
+class _Known(msgspec.Struct, frozen=True):
+    """What stays of a match, encoded, `since` it began as it did and its players sit as they do."""
+
+    since: tuple[Any, ...]
+    match: bytes
+
+
 class Presenter:
     """Makes messages of the game's package. An audience is a seat, or None for spectators."""
 
@@ -67,10 +78,16 @@ class Presenter:
         self._pb: Any = ruleset.codec.messages
         self._commit, self._response = Splicing(self._pb.Commit), Splicing(self._pb.SubmitCommandResponse)
         self._update = Splicing(self._pb.WatchMatchResponse)
+        self._told_lately = Recent[str, _Known](REMEMBERED)
 
     def match(self, match: Match) -> match_pb2.Match:
         """Return what everybody may know of `match`."""
-        state = match_pb2.MATCH_STATE_CLOSED if match.is_closed else match_pb2.MATCH_STATE_OPEN
+        message = self._lasting(match)
+        message.MergeFrom(self._passing(match))
+        return message
+
+    def _lasting(self, match: Match) -> match_pb2.Match:
+        """Return what stays while the same players sit at their seats."""
         return match_pb2.Match(
             match_id=match.match_id,
             game=match.game,
@@ -79,18 +96,24 @@ class Presenter:
             pool=match.setup.pool,
             rated=match.setup.rated,
             seats=[_seat(match, seat) for seat in range(len(match.setup.seats))],
-            state=state,
+            fairness=match_pb2.Fairness(scheme=SCHEME, commitment=match.commitment),
+            create_time=timestamp(match.created_at_ms),
+            variant=match.setup.variant or self._game(match).variants[0],
+            **term_fields(match.setup.terms),
+            forked_from=None if match.forked_from is None else origin_message(match.forked_from),
+        )
+
+    def _passing(self, match: Match) -> match_pb2.Match:
+        """Return what may be another with each commit."""
+        return match_pb2.Match(
+            state=match_pb2.MATCH_STATE_CLOSED if match.is_closed else match_pb2.MATCH_STATE_OPEN,
             version=match.version,
             seats_to_act=match.to_act,
             outcome=None if match.result is None else outcome_message(match.result),
-            fairness=match_pb2.Fairness(scheme=SCHEME, commitment=match.commitment, server_seed=match.server_seed),
-            create_time=timestamp(match.created_at_ms),
+            fairness=match_pb2.Fairness(server_seed=match.server_seed) if match.server_seed else None,
             update_time=timestamp(match.updated_at_ms),
-            variant=match.setup.variant or self._game(match).variants[0],
             clocks=clocks_of(match, match.updated_at_ms),
             offers=[conduct.encode_offer(offer) for offer in match.conduct.offers],
-            **term_fields(match.setup.terms),
-            forked_from=None if match.forked_from is None else origin_message(match.forked_from),
         )
 
     def view(self, match: Match, audience: Seat | None) -> Any:
@@ -197,7 +220,17 @@ class Presenter:
             record_time=timestamp(step.match.updated_at_ms),
             match_events=[conduct.encode(event) for event in step.conduct],
         )
-        return _Telling(self.match(step.match).SerializeToString(), rest.SerializeToString())
+        match = self._known(step.match) + self._passing(step.match).SerializeToString()
+        return _Telling(match, rest.SerializeToString())
+
+    def _known(self, match: Match) -> bytes:
+        """Return what stays of `match`, encoded, as long as matches that were told of lately are remembered."""
+        since = match.commitment, match.created_at_ms, match.conduct.leavers, match.conduct.stand_ins
+        known = self._told_lately.get(match.match_id)
+        if known is None or known.since != since:
+            known = _Known(since, self._lasting(match).SerializeToString())
+            self._told_lately.keep(match.match_id, known)
+        return known.match
 
     def _shown_first(self, step: Step, telling: _Telling, audience: Seat | None) -> _Shown:
         part = self._commit.part
