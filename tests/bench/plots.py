@@ -20,8 +20,9 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from tests.bench.earlier import MEASURING, Pieces, compared, pieces_of
+from tests.bench.earlier import IN_TURNS, MEASURING, Pieces, compared, pieces_of
 from tests.bench.log import GOAL_MS
 from tests.bench.reporting import rounded, run, words
 from tests.bench.scale import GROUPS
@@ -286,7 +287,9 @@ def _ratios(rows: Sequence[tuple[str, float, str]], *, unit: str, title: str, ro
         axes.annotate(label, place, xytext=(4, 0), textcoords="offset points", va="center")
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlim(0.8 * min(1.0, *values), (1 + room) * 1.3 * max(1.0, *values))
     axes.invert_yaxis()
     axes.set_xlabel(unit)
@@ -335,7 +338,8 @@ def _number(value: float) -> str:
 
 
 def _system(variant: Mapping[str, Any]) -> str:
-    return f"{variant['system']} {variant['kind']}, {words(variant['fsync'])}"
+    system = "before" if variant["system"] == IN_TURNS else variant["system"]
+    return f"{system} {variant['kind']}, {words(variant['fsync'])}"
 
 
 def _spread(variant: Mapping[str, Any]) -> str:

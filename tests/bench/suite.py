@@ -56,7 +56,7 @@ class Piece(msgspec.Struct, frozen=True):
 PIECES = (
     Piece("rules", ("--seconds", "1"), 100, ("--seconds", "0.4")),
     Piece("commands", ("--rounds", "2", "--seconds", "1"), 180, ("--rounds", "2", "--seconds", "1")),
-    Piece("watch", ("--crowd-seconds", "4", "--watchers", "2000", "--matches", "200", "--seconds", "15"), 120),
+    Piece("watch", ("--crowd-seconds", "5", "--watchers", "2000", "--matches", "200", "--seconds", "15"), 120),
     Piece("log", ("--seconds", "1"), 100),
     Piece("matchmaking", ("--seconds", "10"), 110),
     Piece("bots", (), 90),
