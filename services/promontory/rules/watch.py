@@ -254,13 +254,13 @@ class _Watch:
             async for update in self._opening(resume):
                 yield update
             while True:
-                changes, told = self._lane.changes, self._last
+                changes = self._lane.changes
                 for update in self._news():
                     yield update
                 if reason := self._end():
                     yield End(reason, self._last)
                     return
-                if told is self._last and not await self._happens(changes):
+                if not await self._happens(changes):
                     yield Quiet(self._last)
         finally:
             self._quiet.stop()
