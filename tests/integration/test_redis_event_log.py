@@ -24,10 +24,10 @@ from promontory.eventlog.port import (
 )
 from promontory.eventlog.redis_calls import ServerRefused
 from promontory.eventlog.redis_server import Connections, connect
-from promontory.eventlog.redis_streams import BUCKETS_KEY, BucketsShrunk, RedisEventLog, Tuning
+from promontory.eventlog.redis_streams import BUCKETS_KEY, PAGE_ENTRIES, BucketsShrunk, RedisEventLog, Tuning
 from promontory.runtime.clock import now_ms
 from promontory.runtime.embedded import EmbeddedServer
-from tests.support.event_logs import append_chain, position, proposal
+from tests.support.event_logs import EVENT, append_chain, position, proposal
 from tests.support.faults import FaultProxy
 
 MINUTE_MS = 60_000
@@ -252,6 +252,14 @@ async def test_the_commits_before_the_damage_stay_readable(
     await append_chain(log, unique_stream, 3)
     await redis_client.xdel(keys["log"], "3-0")
     assert len(await log.read(unique_stream, limit=2)) == 2
+
+
+async def test_a_limit_counts_commits_however_many_pages_they_fill(log: RedisEventLog, unique_stream: str) -> None:
+    after, events = await append_chain(log, unique_stream, 1), 3 * PAGE_ENTRIES * (EVENT,)
+    long = await log.append(unique_stream, proposal("0:long", events=events), expected=after)
+    await append_chain(log, unique_stream, 1, after=position(long))
+    first, second = await log.read(unique_stream, limit=2)
+    assert (first.position, len(second.events)) == (after, len(events))
 
 
 async def test_an_unfinished_call_of_the_function_writes_nothing(
