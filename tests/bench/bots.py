@@ -40,7 +40,7 @@ from promontory.runtime import clock
 from promontory.runtime.identity import SERVICE_SCOPES
 from promontory.runtime.settings import RelaySettings
 from tests.bench.measuring import Measured, Meter, Spread, spread
-from tests.bench.reporting import parser_of, progress, report, rounded, table
+from tests.bench.reporting import amount, parser_of, progress, report, rounded, run, table, whole
 
 WARM_SECONDS = 1.0
 LATE_SECONDS = 60
@@ -83,12 +83,13 @@ class Tallies(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The figures of one run; `ratios` are of the many matches to the one, and of the work to all the CPU time."""
+    """The figures of one run; ratios are of the many matches to the one, shares those in the CPU time of many."""
 
     load: Load
     turns: Sequence[Turns]
     tallies: Tallies
-    ratios: dict[str, float]
+    ratio_to_one_match: dict[str, float]
+    share_of_cpu: dict[str, float]
 
 
 class House:
@@ -252,23 +253,28 @@ async def measure(platform: Platform, load: Load, shown: Progress) -> Figures:
         shown.update(step, advance=1, description=f"{load.matches} matches of bots")
         found.append(await play(house, load, matches=load.matches))
         await house.close()
-    return Figures(load, found, tallies, ratios(found))
+    return Figures(load, found, tallies, ratios(found), shares(found[-1]))
 
 
 def ratios(found: Sequence[Turns]) -> dict[str, float]:
-    """Return what many matches do to turns, latency and CPU time a turn, and the shares of processes in that."""
+    """Return what many matches do to turns, latency and CPU time a turn."""
     one, many = found[0], found[-1]
-    cpu = [sum(spent for name, spent in each.cpu_ms_per_turn.items() if name != "bench") for each in found]
-    shares = {
-        f"{name.partition('-')[0]}_of_cpu": round(many.cpu_ms_per_turn[name] / cpu[-1], 3)
-        for name in ("rules", "worker-0", "relay", "server")
-    }
     return {
-        "turns_per_second_many_to_one": round(many.turns_per_second / one.turns_per_second, 3),
-        "latency_p50_many_to_one": round(many.latency.p50 / one.latency.p50, 3),
-        "cpu_per_turn_many_to_one": round(cpu[-1] / cpu[0], 3),
-        **shares,
+        "turns_per_second": round(many.turns_per_second / one.turns_per_second, 3),
+        "latency_p50": round(many.latency.p50 / one.latency.p50, 3),
+        "cpu_per_turn": round(_cpu_ms(many) / _cpu_ms(one), 3),
     }
+
+
+def shares(turns: Turns) -> dict[str, float]:
+    """Return the shares of processes in the CPU time of turns."""
+    spent, all_spent = turns.cpu_ms_per_turn, _cpu_ms(turns)
+    names = ("rules", "worker-0", "relay", "server")
+    return {name.partition("-")[0]: round(spent[name] / all_spent, 3) for name in names}
+
+
+def _cpu_ms(turns: Turns) -> float:
+    return sum(spent for name, spent in turns.cpu_ms_per_turn.items() if name != "bench")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -277,10 +283,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = [game.name for game in GAMES]
     parser.add_argument("--game", choices=names, default="transcontinental", help="the game (default: %(default)s)")
     parser.add_argument("--policy", default="greedy", help="the policy in every seat (default: %(default)s)")
-    parser.add_argument("--matches", type=int, default=20, help="matches at a time (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=10, help="how long, for one and many (default: %(default)s)")
-    parser.add_argument("--tallies", type=int, default=200, help="matches that are tallied (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="worker processes (default: %(default)s)")
+    parser.add_argument("--matches", type=whole, default=20, help="matches at a time (default: %(default)s)")
+    parser.add_argument("--seconds", type=amount, default=10, help="how long, for one and many (default: %(default)s)")
+    parser.add_argument("--tallies", type=whole, default=200, help="matches that are tallied (default: %(default)s)")
+    parser.add_argument("--workers", type=whole, default=1, help="worker processes (default: %(default)s)")
     arguments = vars(parser.parse_args(argv))
     quiet = arguments.pop("json")
     load = Load(**arguments)
@@ -324,4 +330,4 @@ def _rows_of_cpu(unit: str, found: Sequence[Mapping[str, float]]) -> dict[str, l
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

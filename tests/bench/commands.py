@@ -38,7 +38,6 @@ from tests.bench.peers.floor_tables import FloorLoad
 from tests.bench.reporting import (
     amount,
     checkout,
-    count,
     parser_of,
     place,
     progress,
@@ -46,6 +45,7 @@ from tests.bench.reporting import (
     rounded,
     run,
     table,
+    whole,
     words,
 )
 from tests.bench.tables import LINES
@@ -288,9 +288,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = parser_of("commands", __doc__)
     add = parser.add_argument
-    add("--matches", type=count, nargs="+", default=[1, 20, 50], help="matches at once (default: 1 20 50)")
+    add("--matches", type=whole, nargs="+", default=[1, 20, 50], help="matches at once (default: 1 20 50)")
     add("--seconds", type=amount, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
-    add("--rounds", type=count, default=3, help="how often each is (default: %(default)s)")
+    add("--rounds", type=whole, default=3, help="how often each is (default: %(default)s)")
     add("--peers", action=argparse.BooleanOptionalAction, default=True, help="measure boardgame.io and Colyseus too")
     add("--against", type=checkout, metavar="CHECKOUT", help="measure another checkout of the project too, in turns")
     add("--only", nargs="+", default=[], choices=SYSTEMS, metavar="SYSTEM", help=f"of {', '.join(SYSTEMS)}")

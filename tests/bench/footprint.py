@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 import uvloop
+from rich.progress import Progress
 from rich.table import Table
 
 from promontory import AsyncClient, PromontoryError
@@ -33,7 +34,7 @@ from promontory.games.registry import GAMES
 from promontory.local.platform import GAME_NAMES, SERVER, Platform
 from promontory.local.scrape import Scrape, scrape
 from tests.bench.measuring import Meter, Spread, memory_mib, spread
-from tests.bench.reporting import parser_of, report, rounded, table
+from tests.bench.reporting import amount, parser_of, progress, report, rounded, run, table, whole
 
 HOUSE_PART = 4
 """One match in so many is against a house bot."""
@@ -256,10 +257,12 @@ async def _log_cost(redis: Any, name: str, code: str) -> LogCost:
     return LogCost(name, len(sizes), commits, events, round(size / commits), round(size / events))
 
 
-async def measure(platform: Platform, load: Load, took: Mapping[str, float]) -> Figures:
-    """Return the figures of a platform that has been started."""
+async def measure(platform: Platform, load: Load, took: Mapping[str, float], tell: Callable[[str], object]) -> Figures:
+    """Return the figures of a platform that has been started; `tell` is given what comes next."""
+    tell("Nothing to do")
     await asyncio.sleep(SETTLE_SECONDS)
     idle, others_idle = await watched(platform, load.idle_seconds)
+    tell("Players play")
     players = Players(platform, load)
     async with players.playing():
         await asyncio.sleep(WARM_SECONDS)
@@ -297,8 +300,9 @@ async def _disk_bytes(platform: Platform) -> int:
         return int((await redis.info("persistence"))["aof_current_size"])
 
 
-def run(load: Load) -> Figures:
+def measured(load: Load, shown: Progress) -> Figures:
     """Run everything in a temporary directory, and return the figures."""
+    step = shown.add_task("Starting every process", total=3)
     with tempfile.TemporaryDirectory(prefix="promontory-") as name:
         home = Path(name)
         pools = home / "pools.toml"
@@ -310,7 +314,10 @@ def run(load: Load) -> Figures:
         }
         platform = Platform(home / "platform", settings=settings)
         try:
-            return uvloop.run(measure(platform, load, started(platform)))
+            took = started(platform)
+            return uvloop.run(
+                measure(platform, load, took, lambda what: shown.update(step, advance=1, description=what))
+            )
         finally:
             platform.stop()
 
@@ -318,12 +325,16 @@ def run(load: Load) -> Figures:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = parser_of("footprint", __doc__)
-    parser.add_argument("--rate", type=float, default=100, help="commands a second, in all (default: %(default)s)")
-    parser.add_argument("--matches", type=int, default=45, help="matches at a time (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=30, help="how long to measure the load (default: %(default)s)")
-    parser.add_argument("--idle", type=float, default=10, help="how long to measure idleness (default: %(default)s)")
+    parser.add_argument("--rate", type=amount, default=100, help="commands a second, in all (default: %(default)s)")
+    parser.add_argument("--matches", type=whole, default=45, help="matches at a time (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=amount, default=30, help="how long to measure the load (default: %(default)s)"
+    )
+    parser.add_argument("--idle", type=amount, default=10, help="how long to measure idleness (default: %(default)s)")
     arguments = parser.parse_args(argv)
-    figures = run(Load(arguments.rate, arguments.matches, arguments.seconds, arguments.idle))
+    load = Load(arguments.rate, arguments.matches, arguments.seconds, arguments.idle)
+    with progress(quiet=arguments.json) as shown:
+        figures = measured(load, shown)
     report(figures, (_processes(figures), _logs(figures)), only_json=arguments.json)
 
 
@@ -358,4 +369,4 @@ def _logs(figures: Figures) -> Table:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

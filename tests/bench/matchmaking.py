@@ -43,7 +43,7 @@ from promontory.runtime.embedded import EmbeddedServer
 from tests.bench.measuring import Measured, Meter, Spread, memory_mib, spread
 from tests.bench.pairing import COMING, Looks, Pairing, measure_looks, measure_pairing
 from tests.bench.processes import Processes
-from tests.bench.reporting import parser_of, progress, report, rounded, table
+from tests.bench.reporting import amount, parser_of, progress, report, rounded, run, table, whole
 from tests.support.matchmaking_processes import SCORING_SERVICE, Scores
 from tests.support.serving import served
 
@@ -79,8 +79,8 @@ class Figures(msgspec.Struct, frozen=True):
     """The figures of one run.
 
     `waits` are of those players who got a match; the gaps between the two players of a match are in rating points,
-    and as a share of what their tickets accept. `ratios` are of the pairing's time a ticket, to that in the smallest
-    pool of as many seats, and of the time that one who comes takes among those who wait.
+    and as a share of what their tickets accept. `ratio_to_smallest_pool` is of the pairing's time a ticket, to that in
+    the smallest pool of as many seats, and of the time that one who comes takes among those who wait.
     """
 
     load: Load
@@ -93,7 +93,7 @@ class Figures(msgspec.Struct, frozen=True):
     memory_mib: float
     pairing: Sequence[Pairing]
     looks: Sequence[Looks]
-    ratios: dict[str, float]
+    ratio_to_smallest_pool: dict[str, float]
 
 
 class SpreadScores(Scores):
@@ -296,11 +296,11 @@ def ratios(pairing: Sequence[Pairing], looks: Sequence[Looks]) -> dict[str, floa
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = parser_of("matchmaking", __doc__)
-    parser.add_argument("--waiting", type=int, default=5000, help="tickets that wait at first (default: %(default)s)")
-    parser.add_argument("--pools", type=int, default=30, help="pools (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=60, help="arrivals a second (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=16, help="how long players arrive (default: %(default)s)")
-    parser.add_argument("--callers", type=int, default=32, help="callers at once, flat out (default: %(default)s)")
+    parser.add_argument("--waiting", type=whole, default=5000, help="tickets that wait at first (default: %(default)s)")
+    parser.add_argument("--pools", type=whole, default=30, help="pools (default: %(default)s)")
+    parser.add_argument("--rate", type=amount, default=60, help="arrivals a second (default: %(default)s)")
+    parser.add_argument("--seconds", type=amount, default=16, help="how long players arrive (default: %(default)s)")
+    parser.add_argument("--callers", type=whole, default=32, help="callers at once, flat out (default: %(default)s)")
     arguments = parser.parse_args(argv)
     load = Load(arguments.waiting, arguments.pools, arguments.rate, arguments.seconds, arguments.callers)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
@@ -334,17 +334,17 @@ def _tables(figures: Figures) -> Iterator[Table]:
         "reading, µs a ticket",
     )
     for each in figures.pairing:
-        ratio = figures.ratios[f"pair_{each.seats}_seats_{each.tickets}_tickets"]
+        ratio = figures.ratio_to_smallest_pool[f"pair_{each.seats}_seats_{each.tickets}_tickets"]
         spans = (rounded(each.pair_us), f"{ratio:.2f}", rounded(each.read_us))
         made.add_row(str(each.seats), f"{each.tickets:,}", f"{each.groups:,}", rounded(each.mean_gap), *spans)
     yield made
     titles = ("who wait", "a look, nobody new, µs", f"{COMING} new a look, µs a ticket", "to the fewest")
     made = table("One pool of tickets that cannot be paired, looked at four times a second", *titles)
     for look in figures.looks:
-        ratio = figures.ratios[f"come_to_{look.tickets}_tickets"]
+        ratio = figures.ratio_to_smallest_pool[f"come_to_{look.tickets}_tickets"]
         made.add_row(f"{look.tickets:,}", rounded(look.idle_us), rounded(look.ticket_us), f"{ratio:.2f}")
     yield made
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

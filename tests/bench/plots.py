@@ -47,8 +47,8 @@ def ratios(pieces: Pieces) -> Any:
         if python:
             rows.append((f"{words(game)}: decision to OpenSpiel's in Python", sum(python) / len(python)))
     for key in ("appends_everysec_64_to_application", "replay_folded_to_application"):
-        if log and key in log["ratios"]:
-            rows.append((f"log: {words(key)}", log["ratios"][key]))
+        if log and key in log["ratio_to_eventsourcing"]:
+            rows.append((f"log: {words(key)}", log["ratio_to_eventsourcing"][key]))
     return _ratios(
         [(name, ratio, f"{ratio:.2f}") for name, ratio in rows],
         unit="ours to theirs per CPU second (log: per second), above 1 ours does more",

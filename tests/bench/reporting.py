@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from promontory.bots.port import UnknownPolicyError
 from promontory.local.processes import ProcessFailed
 from promontory.runtime.embedded import BinaryMissing, ServerFailed
 
@@ -42,6 +43,7 @@ EXPECTED = (
     RedisError,
     grpc.RpcError,
     subprocess.SubprocessError,
+    UnknownPolicyError,
 )
 """What fails because of the machine, or because a process ended; all else is a mistake in a benchmark."""
 
@@ -89,7 +91,7 @@ def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def count(text: str) -> int:
+def whole(text: str) -> int:
     """Return a number of things, 1 or more, from an argument."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")

@@ -34,7 +34,7 @@ from promontory.games.fairness import KeyedDraws, match_key
 from promontory.games.kernel import fold
 from promontory.games.registry import GAMES, AnyGame, entry
 from tests.bench.peers.openspiel import TO_INSTALL, PeerFigures, has_peers, measure_peer, peers
-from tests.bench.reporting import amount, checkout, count, parser_of, place, progress, report, rounded, run, table
+from tests.bench.reporting import amount, checkout, parser_of, place, progress, report, rounded, run, table, whole
 
 HOTTEST = 10
 ROUNDS = 3
@@ -244,7 +244,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = parser_of("rules", __doc__)
     parser.add_argument("--game", choices=[game.name for game in GAMES], help="measure this game only")
     parser.add_argument(
-        "--games", type=count, default=200, help="games with each number of seats (default: %(default)s)"
+        "--games", type=whole, default=200, help="games with each number of seats (default: %(default)s)"
     )
     parser.add_argument("--seconds", type=amount, default=3, help="play no longer than this (default: %(default)s)")
     parser.add_argument("--policy", default="random", help="the policy in every seat (default: %(default)s)")

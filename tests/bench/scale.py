@@ -25,10 +25,11 @@ from pathlib import Path
 import msgspec
 import structlog
 import uvloop
+from rich.progress import Progress
 from rich.table import Table as Shown
 
 from tests.bench.measuring import Meter, Spread, Window, together, turns
-from tests.bench.reporting import parser_of, report, rounded, table
+from tests.bench.reporting import amount, parser_of, progress, report, rounded, run, table, whole
 from tests.bench.sites import BYSTANDER, STORES, Site
 from tests.bench.tables import LINES
 
@@ -104,7 +105,7 @@ class Report(msgspec.Struct, frozen=True):
 
     load: Load
     figures: Sequence[Figures]
-    ratios: Sequence[Ratios]
+    ratio_to_one_process: Sequence[Ratios]
     told: Sequence[Told]
 
 
@@ -134,7 +135,7 @@ async def window(site: Site, variant: Variant, load: Load) -> Window:
     return Window(times, meter.read())
 
 
-async def measure(load: Load) -> Report:
+async def measure(load: Load, bar: Progress) -> Report:
     """Return the figures of all variants."""
     windows: dict[Variant, list[Window]] = {each: [] for each in variants(load)}
     with tempfile.TemporaryDirectory() as name:
@@ -143,7 +144,8 @@ async def measure(load: Load) -> Report:
                 tables = found[each.store].tables(each.processes)
                 await tables.open(each.kind, load.matches)
                 await tables.play(each.kind, load.matches, WARMING_SECONDS)
-            for each in turns(list(windows), load.rounds):
+            order = list(turns(list(windows), load.rounds))
+            for each in bar.track(order, description="Playing, in turns"):
                 windows[each].append(await window(found[each.store], each, load))
             told = [await tell(found[store], store, rate, load) for store, rate in product(STORES, TOLD_RATES)]
     measured = [figures(variant, found) for variant, found in windows.items()]
@@ -229,7 +231,7 @@ def shown(found: Report) -> Iterator[Shown]:
     made.caption = "Cores limit moves/s and times; CPU per move by process is what scales. Nearest: to one core"
     yield made
     ratios = table("Ratios to one rules process on one server", "store", "rules", "moves/s", "CPU/move", *GROUPS)
-    for ratio in found.ratios:
+    for ratio in found.ratio_to_one_process:
         cells = (ratio.moves_per_second, ratio.cpu_per_move, *(ratio.cpu_by_group.get(each, 0) for each in GROUPS))
         ratios.add_row(*_place(ratio.variant), *(f"{cell:.2f}" for cell in cells))
     yield ratios
@@ -252,15 +254,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the figures."""
     parser = parser_of("scale", __doc__)
     add = parser.add_argument
-    add("--matches", type=int, default=24, help="matches at once (default: %(default)s)")
-    add("--seconds", type=float, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
-    add("--rounds", type=int, default=3, help="how often each is (default: %(default)s)")
+    add("--matches", type=whole, default=24, help="matches at once (default: %(default)s)")
+    add("--seconds", type=amount, default=1.2, help="how long a variant is measured at a time (default: %(default)s)")
+    add("--rounds", type=whole, default=3, help="how often each is (default: %(default)s)")
     add("--kinds", nargs="+", choices=tuple(LINES), default=list(LINES), help="ways to play (default: all)")
     chosen = parser.parse_args(argv)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    found = uvloop.run(measure(Load(chosen.matches, chosen.seconds, chosen.rounds, chosen.kinds)))
+    load = Load(chosen.matches, chosen.seconds, chosen.rounds, chosen.kinds)
+    with progress(quiet=chosen.json) as bar:
+        found = uvloop.run(measure(load, bar))
     report(found, shown(found), only_json=chosen.json)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -28,7 +28,7 @@ from promontory.games import registry
 from promontory.runtime.server import settle
 from tests.bench.crowds import OneMatch, crowds_table, measure_crowds
 from tests.bench.measuring import Meter, Spread, spread
-from tests.bench.reporting import amount, count, parser_of, progress, report, run, table
+from tests.bench.reporting import amount, parser_of, progress, report, run, table, whole
 from tests.bench.watching import (
     LATE_SECONDS,
     STREAMS_PER_CONNECTION,
@@ -206,10 +206,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     names = [game.name for game in registry.GAMES]
     add = parser.add_argument
     add("--game", choices=names, default="transcontinental", help="the game (default: %(default)s)")
-    add("--crowds", type=count, nargs="+", default=[1, 100, 5000], help="spectators of a match (default: 1 100 5000)")
+    add("--crowds", type=whole, nargs="+", default=[1, 100, 5000], help="spectators of a match (default: 1 100 5000)")
     add("--crowd-seconds", type=amount, default=5, help="how long each of these is played (default: %(default)s)")
-    add("--matches", type=count, default=500, help="matches at a time, after that (default: %(default)s)")
-    add("--watchers", type=count, default=5000, help="streams in all, players' included (default: %(default)s)")
+    add("--matches", type=whole, default=500, help="matches at a time, after that (default: %(default)s)")
+    add("--watchers", type=whole, default=5000, help="streams in all, players' included (default: %(default)s)")
     add("--rate", type=amount, default=100, help="commits a second (default: %(default)s)")
     add("--seconds", type=amount, default=40, help="how long to play (default: %(default)s)")
     arguments = vars(parser.parse_args(argv))
