@@ -11,6 +11,9 @@ from promontory.matchmaking.filling import Filling, RatedBot
 from promontory.matchmaking.row import Row
 from promontory.matchmaking.stretch import MARGIN, Entry, Group, Stretch, age, agree
 
+SLACK = 1000
+"""So many ages and alarms of tickets that have left are kept at most, beside as many as there are tickets."""
+
 
 def pair(pool: Pool, tickets: Iterable[Ticket], now_ms: int, bots: Sequence[RatedBot] = ()) -> tuple[Group, ...]:
     """Return the matches that `tickets` of `pool` make at `now_ms`; see `Line.take`."""
@@ -34,7 +37,7 @@ class Line:
         self._players: dict[str, str] = {}
         self._row = Row()
         self._came: list[Entry] = []
-        self._resting: list[tuple[int, Entry]] = []
+        self._resting: dict[str, int] = {}
         self._alarms: list[tuple[float, str]] = []
         self._ages: list[tuple[int, str]] = []
         self._due: dict[str, Entry] = {}
@@ -66,7 +69,8 @@ class Line:
             self.drop(known)
         self._entries[ticket.id], self._players[player] = entry, ticket.id
         if ticket.retry_at_ms:
-            heappush(self._resting, (ticket.retry_at_ms, entry))
+            self._resting[ticket.id] = ticket.retry_at_ms
+            heappush(self._alarms, (ticket.retry_at_ms, ticket.id))
         else:
             self._came.append(entry)
         heappush(self._ages, (ticket.created_ms, ticket.id))
@@ -76,6 +80,7 @@ class Line:
         entry = self._entries.get(ticket)
         if entry is not None:
             self._forget(entry[3])
+            self._resting.pop(ticket, None)
             self._row.remove(entry)
 
     def _forget(self, place: Place) -> None:
@@ -93,19 +98,20 @@ class Line:
         awake = self._look(now_ms)
         groups = [*self._take_full(awake, now_ms), *self._take_filled(free, now_ms)]
         self._set_alarms(awake, now_ms)
+        self._tidy()
         return tuple(groups)
 
     def _look(self, now_ms: int) -> list[Entry]:
         """Have newcomers stand in the row, and return them with those whose alarm has gone off."""
-        while self._resting and self._resting[0][0] <= now_ms:
-            self._came.append(heappop(self._resting)[1])
         came, self._came = [entry for entry in self._came if self._entries.get(entry[2]) is entry], []
-        self._row.add(came)
+        woken = list[Entry]()
         while self._alarms and self._alarms[0][0] <= now_ms:
-            woken = self._entries.get(heappop(self._alarms)[1])
-            if woken is not None:
-                came.append(woken)
-        return came
+            _, ticket = heappop(self._alarms)
+            if ticket in self._entries and self._resting.get(ticket, 0) <= now_ms:
+                rested = self._resting.pop(ticket, None) is not None
+                (came if rested else woken).append(self._entries[ticket])
+        self._row.add(came)
+        return came + woken
 
     def _take_full(self, awake: Sequence[Entry], now_ms: int) -> Iterator[Group]:
         """Yield groups of tickets."""
@@ -121,7 +127,7 @@ class Line:
 
     def _spans(self, awake: Sequence[Entry], now_ms: int) -> Iterable[tuple[float, float]]:
         """Return the ratings that the windows of the awake reach from and to; windows that overlap are one span."""
-        if len(awake) == len(self._row):
+        if len(awake) == len(self._row) > 0:
             return [(-inf, inf)]
         width, spans = self._pool.window.width, list[tuple[float, float]]()
         for entry in awake:
@@ -147,8 +153,7 @@ class Line:
             if ticket in self._entries:
                 self._due[ticket] = self._entries[ticket]
         self._due = {ticket: entry for ticket, entry in self._due.items() if self._entries.get(ticket) is entry}
-        resting = {entry[2] for _, entry in self._resting}
-        return sorted(entry for entry in self._due.values() if entry[2] not in resting)
+        return sorted(entry for entry in self._due.values() if entry[2] not in self._resting)
 
     def _set_alarms(self, awake: Sequence[Entry], now_ms: int) -> None:
         """Have those of the awake who are still there look again when they may be accepted."""
@@ -157,6 +162,14 @@ class Line:
                 opens_ms = self._opens_ms(entry, now_ms)
                 if opens_ms < inf:
                     heappush(self._alarms, (opens_ms, entry[2]))
+
+    def _tidy(self) -> None:
+        """Let go of what stands for tickets that have left, once that is most of it."""
+        most = 2 * len(self._entries) + SLACK
+        if len(self._ages) > most:
+            self._ages = sorted((entry[1], ticket) for ticket, entry in self._entries.items())
+        if len(self._alarms) > most:
+            self._alarms = sorted(alarm for alarm in self._alarms if alarm[1] in self._entries)
 
     def _opens_ms(self, entry: Entry, now_ms: int) -> float:
         """Return when `entry` and another one that stands in the row accept each other, the first who do not now."""

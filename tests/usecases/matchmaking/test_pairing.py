@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promontory.matchmaking.domain import Place, Pool, Ticket, Window
 from promontory.matchmaking.filling import RatedBot
-from promontory.matchmaking.pairing import Line, pair
+from promontory.matchmaking.pairing import SLACK, Line, pair
 from promontory.matchmaking.stretch import Group
 from tests.support.matchmaking import NOW_MS, house_bots, pool, ticket
 
@@ -348,3 +348,23 @@ def test_of_a_player_s_tickets_the_oldest_is_in_the_line() -> None:
         ticket("ann", id="tk-new"), ticket("ann", id="tk-old", waited_seconds=1), ticket("ann", id="tk-last")
     )
     assert list(line) == ["tk-old"]
+
+
+def test_a_ticket_that_rests_longer_than_it_was_to_is_left_alone_until_then() -> None:
+    line = line_of(ticket("ann", refusals=1, retry_at_ms=NOW_MS + 5), ticket("bob"))
+    line.put(ticket("ann", refusals=2, retry_at_ms=NOW_MS + 9))
+    assert line.take(NOW_MS + 8) == ()
+    assert players_of(line.take(NOW_MS + 9)) == [("ann", "bob")]
+
+
+def test_what_thousands_leave_behind_who_came_and_went_is_cleared_away() -> None:
+    """The oldest ticket, which nobody is near to, stays."""
+    window = Window(points=10, points_per_second=0.001, most_points=500)
+    line = line_of(ticket("old", 5000, waited_seconds=60), window=window)
+    for number in range(2 * SLACK):
+        line.put(ticket(f"p{number}", 1000 + 100 * (number % 2)))
+        line.take(NOW_MS)
+        line.drop(f"tk-p{number}")
+    line.take(NOW_MS)
+    assert (line.oldest_ms, len(line)) == (NOW_MS - 60_000, 1)
+    assert max(len(line._ages), len(line._alarms)) <= 2 * len(line) + SLACK
