@@ -101,7 +101,8 @@ class Board(msgspec.Struct, frozen=True, dict=True):
 
     def laid_dice(self) -> tuple[tuple[Square, Die], ...]:
         """Return all dice with their squares, by `y`, then `x`."""
-        return tuple((square, die) for square, die in zip(self.plan.squares, self.dice, strict=True) if die is not None)
+        laid = zip(self.plan.squares, self.dice, strict=True)
+        return tuple([(square, die) for square, die in laid if die is not None])
 
     def contents_with(self, cell: Cell, code: int) -> bytes:
         """Return the contents after what `code` stands for was put on `cell`."""

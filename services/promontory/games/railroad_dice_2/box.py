@@ -7,7 +7,8 @@ import msgspec
 from promontory.games.railroad_dice_2.board import TrackFaces, track_faces
 from promontory.games.railroad_dice_2.components import Components
 from promontory.games.railroad_dice_2.events import HandDie
-from promontory.games.railroad_dice_2.vocabulary import LOCOMOTIVE, QUESTION
+from promontory.games.railroad_dice_2.layout import turned_rows
+from promontory.games.railroad_dice_2.vocabulary import LOCOMOTIVE, QUESTION, ROTATIONS
 
 
 class RollOption(msgspec.Struct, frozen=True):
@@ -20,13 +21,15 @@ class RollOption(msgspec.Struct, frozen=True):
 class Box(msgspec.Struct, frozen=True):
     """The components of a match, with what the rules look up.
 
-    That are the track faces of its dice, the dollars for a locomotive of each value, and what can be rolled.
+    That are the track faces of its dice, the dollars for a locomotive of each value, what can be rolled, and the rows
+    of terrain of each tile in each rotation.
     """
 
     components: Components
     faces: TrackFaces
     prices: dict[int, int]
     rolls: tuple[RollOption, ...]
+    rows: dict[tuple[str, int], tuple[str, ...]]
 
     def faces_of(self, die: HandDie) -> tuple[str, ...]:
         """Return the track faces that a die of the hand may be placed with [Railroad Dice 2 4.3]."""
@@ -58,4 +61,5 @@ def box_of(components: Components) -> Box:
     """Return the box with these components."""
     prices = {kind.value: kind.price for kind in components.locomotives}
     rolls = tuple(RollOption(roll.simple, roll.complex) for roll in components.dice.combinations)
-    return Box(components, track_faces(components), prices, rolls)
+    rows = {(tile.id, turns): turned_rows(tile, turns) for tile in components.tiles for turns in ROTATIONS}
+    return Box(components, track_faces(components), prices, rolls, rows)

@@ -7,7 +7,7 @@ the home, and every die that is put on the map later only resumes the search at 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import compress
 from operator import or_
 from typing import NamedTuple
@@ -92,7 +92,7 @@ EXITS: dict[bool, tuple[tuple[tuple[Exit, ...], ...], ...]] = {
 """Likewise, by the single edge that a train comes in through."""
 
 
-class Network(msgspec.Struct, frozen=True):
+class Network(msgspec.Struct, frozen=True, dict=True):
     """What the trains of the player whose home stands on `home` can reach.
 
     `arrivals` has for each cell the set of edges through which they can come up to it, whatever lies there: an empty
@@ -103,6 +103,11 @@ class Network(msgspec.Struct, frozen=True):
     home: Square
     arrivals: bytes
     linked: frozenset[Square] = frozenset()
+
+    @cached_property
+    def links(self) -> tuple[Square, ...]:
+        """The linked stations, by `y`, then `x`."""
+        return in_order(self.linked)
 
 
 def network_of(board: Board, home: Square) -> Network:

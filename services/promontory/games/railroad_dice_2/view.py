@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 from msgspec.structs import replace
 
 from promontory.games.kernel import Seat
+from promontory.games.railroad_dice_2.board import Board
 from promontory.games.railroad_dice_2.box import Box
-from promontory.games.railroad_dice_2.components import LaidTile
 from promontory.games.railroad_dice_2.events import HandDie
-from promontory.games.railroad_dice_2.layout import turned_rows, unlaid_tiles
+from promontory.games.railroad_dice_2.layout import unlaid_tiles
 from promontory.games.railroad_dice_2.legal import LegalCommands, legal_commands
-from promontory.games.railroad_dice_2.network import in_order
-from promontory.games.railroad_dice_2.state import Result, State
+from promontory.games.railroad_dice_2.state import Player, Result, State
 from promontory.games.railroad_dice_2.vocabulary import DieKind, EndTrigger, Phase, Square
 
 
@@ -116,17 +113,17 @@ def view_of(box: Box, state: State, seat: Seat | None) -> GameView:
 
     Raises `ValueError` for a seat that does not exist.
     """
-    turn = state.turn
+    turn, board = state.turn, state.board
     public = GameView(
         seat=None,
         phase=state.phase,
         start_seat=state.start_seat,
         active=state.active,
-        players=tuple(_player_view(state, seat) for seat in range(len(state.players))),
-        tiles=tuple(map(partial(_tile_view, box), state.layout, state.passengers)),
-        tile_ids=unlaid_tiles(box.components, state.layout),
-        stations=_station_views(state),
-        track=_track_views(state),
+        players=tuple([_player_view(player) for player in state.players]),
+        tiles=_tile_views(box, state),
+        tile_ids=() if len(state.layout) == len(box.components.tiles) else unlaid_tiles(box.components, state.layout),
+        stations=() if board is None else board.once("stations", lambda: _station_views(board)),
+        track=() if board is None else board.once("track", lambda: _track_views(board)),
         bank=state.bank,
         simple_dice=state.simple_dice,
         complex_dice=state.complex_dice,
@@ -152,34 +149,32 @@ def view_of(box: Box, state: State, seat: Seat | None) -> GameView:
     return public if seat is None else replace(public, seat=seat, legal=legal_commands(box, state, seat))
 
 
-def _player_view(state: State, seat: Seat) -> PlayerView:
-    player = state.players[seat]
+def _player_view(player: Player) -> PlayerView:
+    network = player.network
     return PlayerView(
         money=player.money,
         locomotives=player.locomotives,
-        home=None if player.network is None else player.network.home,
+        home=None if network is None else network.home,
         grays_left=player.grays_left,
-        linked=in_order(player.linked),
+        linked=() if network is None else network.links,
     )
 
 
-def _tile_view(box: Box, laid: LaidTile, passengers: int) -> TileView:
-    tile = box.components.tile(laid.tile_id)
-    rows = () if tile is None else turned_rows(tile, laid.rotation)
-    return TileView(laid.tile_id, laid.square, laid.rotation, rows, passengers)
-
-
-def _station_views(state: State) -> tuple[StationView, ...]:
-    if state.board is None:
-        return ()
-    plan = state.board.plan
+def _tile_views(box: Box, state: State) -> tuple[TileView, ...]:
     return tuple(
-        StationView(station.square, plan.tile_at(station.square) or "", station.owner)
-        for station in state.board.stations
+        [
+            TileView(laid.tile_id, laid.square, laid.rotation, box.rows[laid.tile_id, laid.rotation], passengers)
+            for laid, passengers in zip(state.layout, state.passengers, strict=True)
+        ]
     )
 
 
-def _track_views(state: State) -> tuple[TrackView, ...]:
-    if state.board is None:
-        return ()
-    return tuple(TrackView(square, die.kind, die.face, die.rotation) for square, die in state.board.laid_dice())
+def _station_views(board: Board) -> tuple[StationView, ...]:
+    plan = board.plan
+    return tuple(
+        [StationView(station.square, plan.tile_at(station.square) or "", station.owner) for station in board.stations]
+    )
+
+
+def _track_views(board: Board) -> tuple[TrackView, ...]:
+    return tuple([TrackView(square, die.kind, die.face, die.rotation) for square, die in board.laid_dice()])

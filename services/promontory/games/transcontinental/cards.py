@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from importlib import resources
 from typing import Annotated
 
@@ -45,7 +46,7 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.rank is None or self.restriction not in (None, side)
 
 
-class Deck(msgspec.Struct, frozen=True):
+class Deck(msgspec.Struct, frozen=True, dict=True):
     """The cards in the order of their list, and what melds score.
 
     `meld_points` maps the sizes 3 to 10 to points before doubling; `data_hash` is the SHA-256 of the file's bytes.
@@ -63,10 +64,11 @@ class Deck(msgspec.Struct, frozen=True):
 
     def in_order(self, card_ids: Iterable[str]) -> tuple[str, ...]:
         """Return the ids sorted into the order of the deck's list."""
-        return tuple(sorted(card_ids, key=self._place))
+        return tuple(sorted(card_ids, key=self._places.__getitem__))
 
-    def _place(self, card_id: str) -> int:
-        return self.by_id[card_id].n
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {card.id: card.n for card in self.cards}
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

@@ -71,9 +71,9 @@ def legal_commands(deck: Deck, state: State, seat: Seat) -> LegalCommands:
 
 def meld_options(deck: Deck, hand: frozenset[str], side: Side) -> tuple[MeldOption, ...]:
     """Return every meld that `side` can play from `hand`, in the lexicographic order of the deck's list."""
-    cards = (deck.by_id[card_id] for card_id in hand)
-    melds = all_melds(card for card in cards if not card.is_dead_for(side))
-    return tuple(_option(deck, meld) for meld in melds)
+    cards = [deck.by_id[card_id] for card_id in hand]
+    melds = all_melds([card for card in cards if not card.is_dead_for(side)])
+    return tuple([_option(deck, meld) for meld in melds])
 
 
 def expand(legal: LegalCommands, seat: Seat, *, tops: bool = False) -> Iterator[Command]:
@@ -103,7 +103,7 @@ def _sources(state: State, side: Side) -> tuple[Source, ...]:
 
 def _option(deck: Deck, meld: tuple[Card, ...]) -> MeldOption:
     kinds = recognise(meld)
-    return MeldOption(tuple(card.id for card in meld), kinds, points(kinds, len(meld), deck.meld_points))
+    return MeldOption(tuple([card.id for card in meld]), kinds, points(kinds, len(meld), deck.meld_points))
 
 
 def _choices(choice: CardChoice | None, *, tops: bool) -> Iterator[tuple[str, ...]]:

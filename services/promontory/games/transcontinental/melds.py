@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, product
+from itertools import combinations, compress, product
 from typing import TypeVar
 
 from promontory.games.transcontinental.cards import Card
-from promontory.games.transcontinental.vocabulary import MeldKind
+from promontory.games.transcontinental.vocabulary import MeldKind, Suit
 
 SMALLEST_SURPLUS = 3
 SMALLEST_RAIL = 4
 SMALLEST_LINE = 4
 SMALLEST_TRACK = 5
 LAST_RANK = 10
+
+_KINDS = tuple(MeldKind)
+RAIL_LINE = MeldKind.RAIL_LINE
 
 _T = TypeVar("_T")
 
@@ -27,18 +29,13 @@ def recognise(cards: Collection[Card]) -> tuple[MeldKind, ...]:
     size = len(cards)
     suits = {card.suit for card in cards}
     ranks = {card.rank for card in cards if card.rank is not None}
-    if size < SMALLEST_SURPLUS or any(card.rank is None for card in cards):
+    if size < SMALLEST_SURPLUS or None in [card.rank for card in cards]:
         return ()
+    surplus = len(ranks) == 1
     rail = size >= SMALLEST_RAIL and len(ranks) == size and max(ranks) - min(ranks) == size - 1
     line = size >= SMALLEST_LINE and len(suits) == 1
-    found = (
-        (MeldKind.SURPLUS, len(ranks) == 1),
-        (MeldKind.RAIL, rail),
-        (MeldKind.LINE, line),
-        (MeldKind.TRACK, size >= SMALLEST_TRACK and len(suits) == size),
-        (MeldKind.RAIL_LINE, rail and line),
-    )
-    return tuple(kind for kind, holds in found if holds)
+    track = size >= SMALLEST_TRACK and len(suits) == size
+    return tuple(compress(_KINDS, (surplus, rail, line, track, rail and line)))
 
 
 def points(kinds: Collection[MeldKind], size: int, table: Mapping[int, int]) -> int:
@@ -46,7 +43,7 @@ def points(kinds: Collection[MeldKind], size: int, table: Mapping[int, int]) -> 
 
     `table` gives the points of the sizes 3 to 10.
     """
-    return table[size] * (2 if MeldKind.RAIL_LINE in kinds else 1)
+    return table[size] * (2 if RAIL_LINE in kinds else 1)
 
 
 def all_melds(cards: Iterable[Card]) -> list[tuple[Card, ...]]:
@@ -54,28 +51,25 @@ def all_melds(cards: Iterable[Card]) -> list[tuple[Card, ...]]:
 
     The cards are different; cards the side cannot meld must be left out by the caller.
     """
-    ranked = sorted((card for card in cards if card.rank is not None), key=_place)
-    by_n = {card.n: card for card in ranked}
-    by_suit = _grouped((card.suit, card.n) for card in ranked)
-    by_rank = _grouped((card.rank, card.n) for card in ranked)
-    sets = chain(
-        *(_at_least(SMALLEST_SURPLUS, group) for group in by_rank.values()),
-        *(_at_least(SMALLEST_LINE, group) for group in by_suit.values()),
-        _rails(by_rank),
-        _tracks(by_suit.values()),
-    )
-    return [tuple(by_n[n] for n in meld) for meld in sorted({tuple(sorted(found)) for found in sets})]
+    by_n = {card.n: card for card in cards if card.rank is not None}
+    by_suit: dict[Suit, list[int]] = {}
+    by_rank: dict[int | None, list[int]] = {}
+    for n in sorted(by_n):
+        card = by_n[n]
+        by_suit.setdefault(card.suit, []).append(n)
+        by_rank.setdefault(card.rank, []).append(n)
+    sets = [
+        *_groups(SMALLEST_SURPLUS, by_rank.values()),
+        *_groups(SMALLEST_LINE, by_suit.values()),
+        *_rails(by_rank),
+        *_tracks(by_suit.values()),
+    ]
+    return [tuple([by_n[n] for n in meld]) for meld in sorted({tuple(sorted(found)) for found in sets})]
 
 
-def _place(card: Card) -> int:
-    return card.n
-
-
-def _grouped(pairs: Iterable[tuple[_T, int]]) -> dict[_T, list[int]]:
-    groups: dict[_T, list[int]] = defaultdict(list)
-    for key, n in pairs:
-        groups[key].append(n)
-    return groups
+def _groups(smallest: int, groups: Iterable[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return all sets of `smallest` and more out of one of the groups."""
+    return [found for group in groups if len(group) >= smallest for found in _at_least(smallest, group)]
 
 
 def _at_least(smallest: int, items: Sequence[_T]) -> Iterator[tuple[_T, ...]]:

@@ -20,7 +20,7 @@ from promontory.games.transcontinental.events import (
     TurnStarted,
     WorkEnded,
 )
-from promontory.games.transcontinental.vocabulary import EndReason, Phase, Side, Source
+from promontory.games.transcontinental.vocabulary import CP, UP, EndReason, Phase, Side, Source
 
 HAND_LIMIT = 10
 """The most cards a hand keeps at the end of a turn [Transcontinental 3.6]."""
@@ -55,7 +55,7 @@ class State(msgspec.Struct, frozen=True):
 
     cp_seat: Seat = 0
     phase: Phase = Phase.PLANNING
-    active: Side = Side.CP
+    active: Side = CP
     turn: int = 0
     melds: int = 0
     idle: int = 0
@@ -68,11 +68,11 @@ class State(msgspec.Struct, frozen=True):
 
     def of(self, side: Side) -> SideState:
         """Return what belongs to `side`."""
-        return self.cp if side is Side.CP else self.up
+        return self.cp if side is CP else self.up
 
     def seat_of(self, side: Side) -> Seat:
         """Return the seat that plays `side`."""
-        return self.cp_seat if side is Side.CP else 1 - self.cp_seat
+        return self.cp_seat if side is CP else 1 - self.cp_seat
 
     def side_of(self, seat: Seat) -> Side:
         """Return the side that `seat` plays.
@@ -81,7 +81,7 @@ class State(msgspec.Struct, frozen=True):
         """
         if seat not in (0, 1):
             raise ValueError(f"there is no seat {seat} in a game for two")
-        return Side.CP if seat == self.cp_seat else Side.UP
+        return CP if seat == self.cp_seat else UP
 
 
 def evolve(state: State, event: Event) -> State:
@@ -135,4 +135,4 @@ def _without(holding: SideState, card_ids: tuple[str, ...]) -> SideState:
 
 
 def _with(state: State, side: Side, holding: SideState) -> State:
-    return replace(state, cp=holding) if side is Side.CP else replace(state, up=holding)
+    return replace(state, cp=holding) if side is CP else replace(state, up=holding)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import filterfalse
+
 import msgspec
 
 from promontory.games.kernel import Seat
@@ -111,6 +113,6 @@ def _seat_view(deck: Deck, state: State, seat: Seat, *, public: GameView) -> Gam
         side=side,
         hand_card_ids=deck.in_order(hand),
         opponent_known_card_ids=deck.in_order(state.of(side.other).seen),
-        unseen_card_ids=tuple(card_id for card_id in deck.by_id if card_id not in seen),
+        unseen_card_ids=tuple(filterfalse(seen.__contains__, deck.by_id)),
         legal=legal_commands(deck, state, seat),
     )
