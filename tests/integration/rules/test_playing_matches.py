@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -19,16 +18,12 @@ from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as p
 from promontory.codec.transcontinental import CODEC
 from promontory.eventlog.redis_server import Connections
 from promontory.eventlog.redis_streams import RedisEventLog
-from promontory.rules.playing import OUTBOX, UNDER_WAY, PlayStream
 from promontory.runtime import clock, metrics
-from promontory.runtime.errors import as_refusal
-from promontory.runtime.gate import Gate, Method, Requests
-from promontory.runtime.identity import LEEWAY_SECONDS, PLAYER_SCOPES, Caller, Verifier, serve_as
-from promontory.runtime.limits import Limits
+from promontory.runtime.identity import LEEWAY_SECONDS, PLAYER_SCOPES
 from tests.support.random_play import racer
 from tests.support.refereeing import Bench
 from tests.support.rules_servers import Client, RulesServer, as_player, rules_server
-from tests.support.serving import Keys, everybody, reason_of
+from tests.support.serving import Keys, reason_of
 from tests.support.waiting import eventually
 
 ClientOf = Callable[..., Client]
@@ -153,7 +148,6 @@ async def seat_to_act(client: Client, match_id: str) -> tuple[int, int]:
 
 
 NAMES = ("ada", "ben")
-PLAY = pb.DESCRIPTOR.services_by_name["TranscontinentalService"].methods_by_name["Play"]
 
 
 async def test_what_is_followed_comes_as_by_a_call(
@@ -299,7 +293,9 @@ async def test_a_match_is_followed_from_a_seat_once(line_of: Callable[..., Line]
     assert (await line.next()).seat == 0
 
 
-@pytest.mark.parametrize("raw", [b"\xff" * 50, b"", b"\x0a\x7f"], ids=["garbage", "nothing", "truncated"])
+@pytest.mark.parametrize(
+    "raw", [b"\xff" * 50, b"", b"\x0a\x7f", b"\x0a\x00"], ids=["garbage", "nothing", "truncated", "no kind"]
+)
 async def test_a_request_that_is_none_ends_the_stream(client_of: ClientOf, raw: bytes) -> None:
     client = client_of("ada")
     path = f"/{CODEC.service.full_name}/Play"
@@ -367,28 +363,6 @@ async def test_opening_a_stream_counts_as_a_call(valkey_url: str, keys: Keys) ->
         with pytest.raises(grpc.aio.AioRpcError, match="calls a second"):
             await asyncio.gather(*(line.end() for line in lines))
         await asyncio.gather(*(line.cut() for line in lines))
-
-
-async def test_no_more_is_taken_from_who_reads_nothing(servers: list[RulesServer], keys: Keys) -> None:
-    """[Play] What is taken is kept until its answer is read, so it is a few requests, however many come."""
-    numbers = iter(range(1000))
-
-    async def requests() -> AsyncIterator[bytes]:
-        for number in numbers:
-            follow = pb.PlayAction(follow=pb.WatchMatchRequest(match_id=f"no match {number}"))
-            yield pb.PlayRequest(actions=[follow]).SerializeToString()
-
-    servicer: Any = servers[0].service.servicers[0][1]
-    serve_as(Caller("service:test", frozenset(), service=True))
-    gate = Gate(
-        Verifier(keys.directory / "players.jwks.json", keys.directory / "services.jwks.json"), Limits(), everybody()
-    )
-    stream = PlayStream(servicer, Requests(requests(), gate, Method(PLAY), as_refusal), servicer._hub, pb)
-    async with aclosing(stream.responses()) as responses:
-        await anext(responses)
-        for _ in range(20 * UNDER_WAY):
-            await asyncio.sleep(0)
-        assert next(numbers) <= OUTBOX + UNDER_WAY + 1
 
 
 # Ends
