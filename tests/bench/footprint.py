@@ -93,16 +93,17 @@ class LogCost(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """The figures of one run; `rate` is what was reached, `by_house` the part of it that house bots played.
+    """The figures of one run.
 
+    `commands_per_second` is what was reached, `by_house_per_second` the part of it that house bots played.
     `answers` are from a player's submission to the answer. `disk_bytes_per_commit` is what the log's append-only file
     grew by for each, everything that is written beside included. `foreign_cores` is how much of the machine others
     used, while nothing was to do and under load.
     """
 
     load: Load
-    rate: float
-    by_house: float
+    commands_per_second: float
+    by_house_per_second: float
     finished: int
     failed: int
     answers: Spread
@@ -276,8 +277,8 @@ async def measure(platform: Platform, load: Load, took: Mapping[str, float], tel
         logs = await log_costs(platform.redis_url)
     return Figures(
         load=load,
-        rate=round(commands / passed, 1),
-        by_house=round((commands - len(answers)) / passed, 1),
+        commands_per_second=round(commands / passed, 1),
+        by_house_per_second=round((commands - len(answers)) / passed, 1),
         finished=players.finished,
         failed=players.failed,
         answers=spread(answers),
@@ -339,9 +340,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _processes(figures: Figures) -> Table:
+    rates = (figures.commands_per_second, figures.load.rate, figures.by_house_per_second)
     title = (
-        f"{figures.rate:,.0f} commands a second of {figures.load.rate:,.0f} asked for, {figures.by_house:,.0f} by "
-        f"house bots; {figures.finished} matches finished, {figures.failed} commands failed"
+        "{:,.0f} commands a second of {:,.0f} asked for, {:,.0f} by house bots; ".format(*rates)
+        + f"{figures.finished} matches finished, {figures.failed} commands failed"
     )
     columns = ("start, s", "MiB, idle", "MiB, loaded", "cores, idle", "cores, loaded")
     made = table(title, "process", *columns)

@@ -278,7 +278,7 @@ async def measure(load: Load, shown: Progress) -> Figures:
         memory_mib=round(used, 1),
         pairing=pairing,
         looks=looks,
-        ratios=ratios(pairing, looks),
+        ratio_to_smallest_pool=ratios(pairing, looks),
     )
 
 

@@ -255,7 +255,7 @@ def footprint(pieces: Pieces) -> Any:
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.set_xlabel("resident memory, MiB")
-    axes.set_title(f"Processes, idle and at {found['rate']:,.0f} commands a second")
+    axes.set_title(f"Processes, idle and at {found['commands_per_second']:,.0f} commands a second")
     axes.legend()
     return figure
 
