@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
 
 import msgspec
 import structlog
@@ -78,6 +79,7 @@ class Dispatcher:
         self._buckets, self._pace = tuple(buckets), pace
         self._cursors: Mapping[str, str] = dict.fromkeys(buckets, "$")
         self._agenda = Agenda()
+        self._random = Random()  # noqa: S311 - spreads leases
         self._gauges = _Gauges(buckets, pace.lease_seconds)
         self._next_sweep = 0.0
         self._room: dict[str, int] = {}
@@ -182,8 +184,12 @@ class Dispatcher:
             raise failures[0]
 
     async def _claim(self, bucket: str) -> Sequence[Claimed]:
-        """Claim what is due in `bucket`, and note on the agenda when to look there again."""
-        lease_ms = max(1, round(self._pace.lease_seconds * 1000))
+        """Claim what is due in `bucket`, and note on the agenda when to look there again.
+
+        Leases differ by up to a quarter, so that what was handed out together does not come again together: a task that
+        ends its worker would end the same others every time.
+        """
+        lease_ms = max(1, round(self._pace.lease_seconds * 1000 * self._random.uniform(1, 1.25)))
         attempts = self._pace.max_attempts
         claiming = self._log.claim(bucket, limit=CLAIM_LIMIT, lease_ms=lease_ms, max_attempts=attempts)
         claimed, earliest_ms = await asyncio.gather(claiming, self._log.oldest_due(bucket))  # in one round trip

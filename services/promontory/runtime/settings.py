@@ -153,6 +153,7 @@ class WorkerSettings(ProcessSettings):
     queues: str = "bots,tallies,archive"
     data_files: str = ""
     concurrency: Count = 1
+    overlap: Count = 4
     task_seconds: Seconds = 20
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from threading import RLock
 
 from promontory.archive.archiver import Archiver, Judge, Outcome
 from promontory.archive.opening import open_indexed
@@ -22,13 +23,16 @@ class Archiving:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
+        self._connecting = RLock()
 
     def archive(self, match_id: str, closed_at_ms: int, *, attempt: int) -> Outcome:
         """Meet the obligation to archive a match, or put it off; see `Archiver.archive`.
 
         Raises `SettingsError` if this worker has no archive, or one at a malformed address.
         """
-        return self._loop.run(self._archiver.archive(match_id, closed_at_ms, attempt=attempt))
+        with self._connecting:
+            loop, archiver = self._loop, self._archiver
+        return loop.run(archiver.archive(match_id, closed_at_ms, attempt=attempt))
 
     @cached_property
     def _loop(self) -> LoopThread:

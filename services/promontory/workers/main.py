@@ -14,6 +14,7 @@ from promontory.runtime import process, server
 from promontory.runtime.broker import BOTS, QUEUES
 from promontory.runtime.settings import SettingsError, WorkerSettings, targets
 from promontory.workers.app import create_app
+from promontory.workers.overlapping import OverlappingPool
 from promontory.workers.telemetry import Telemetry, structure_logging
 from promontory.workers.traced_tasks import TracedTasks
 from promontory.workers.watchdog import Watchdog
@@ -32,8 +33,8 @@ def _check(settings: WorkerSettings) -> None:
 def run_worker(settings: WorkerSettings) -> int:
     """Run a worker until SIGTERM, which lets the running task end; return the exit code.
 
-    With a concurrency of 1 tasks run in this process, one after the other: the metrics it serves are theirs. With more
-    they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
+    With a concurrency of 1 tasks run in this process, `overlap` beside one another: the metrics it serves are theirs.
+    With more they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
     """
     is_alone = settings.concurrency == 1  # else the pool ends what takes too long
     _check(settings)
@@ -53,8 +54,8 @@ def run_worker(settings: WorkerSettings) -> int:
     worker = app.Worker(
         hostname=f"worker-{os.getpid()}@{socket.gethostname()}",
         queues=settings.queues.split(","),
-        concurrency=settings.concurrency,
-        pool="solo" if is_alone else "prefork",
+        concurrency=settings.overlap if is_alone else settings.concurrency,
+        pool=OverlappingPool if is_alone else "prefork",
         without_gossip=True,
         without_mingle=True,
         without_heartbeat=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from threading import RLock
 
 from promontory.api.lobby.v1 import lobby_service_pb2 as lobby_pb
 from promontory.api.scoring.v1 import scoring_service_pb2 as pb
@@ -26,29 +27,37 @@ TIMING = Timing(longest_pause_seconds=0.5)
 
 
 class Services:
-    """Connects when first used, so that each process of a forking pool has connections of its own."""
+    """Connects when first used, so that each process of a forking pool has connections of its own.
+
+    Its methods may be called by several threads.
+    """
 
     def __init__(self, settings: WorkerSettings, identity: ServiceIdentity) -> None:
         """Raise `SettingsError` if an address is malformed."""
         others = {"scoring": settings.scoring_target, "lobby": settings.matchmaking_target}
         self._endpoints = {**targets(settings.rules_targets), **others}
         self._identity = identity
+        self._connecting = RLock()
 
     def seat(self, game: str, match_id: str, seat: int) -> Seat:
         """Return a house bot's seat, as the SDK plays it."""
-        return self._client.seat(game, match_id, seat)
+        with self._connecting:
+            client = self._client
+        return client.seat(game, match_id, seat)
 
     def tally(self, match_id: str) -> pb.TallyMatchResponse:
         """Have scoring tally a match. Raises a `PromontoryError`; `Unavailable` after `RETRY_SECONDS`."""
-        response: pb.TallyMatchResponse = self._loop.run(
-            self._scoring.call("TallyMatch", pb.TallyMatchRequest(match_id=match_id))
-        )
+        with self._connecting:
+            loop, scoring = self._loop, self._scoring
+        response: pb.TallyMatchResponse = loop.run(scoring.call("TallyMatch", pb.TallyMatchRequest(match_id=match_id)))
         return response
 
     def list_closed(self, match_id: str) -> lobby_pb.RecordClosedMatchResponse:
         """Have the lobby list a closed match. Raises a `PromontoryError`, `Unavailable` early."""
-        response: lobby_pb.RecordClosedMatchResponse = self._loop.run(
-            self._lobby.call("RecordClosedMatch", lobby_pb.RecordClosedMatchRequest(match_id=match_id))
+        with self._connecting:
+            loop, lobby = self._loop, self._lobby
+        response: lobby_pb.RecordClosedMatchResponse = loop.run(
+            lobby.call("RecordClosedMatch", lobby_pb.RecordClosedMatchRequest(match_id=match_id))
         )
         return response
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from threading import Lock
 from typing import Any, Protocol
 
 from promontory.bots import registry as bots
@@ -38,10 +39,25 @@ class Seated(Protocol):
 
 
 class Policies:
-    """The policies that house bots play by, each made once for the rules and the data of a match."""
+    """The policies that house bots play by, each made once for the rules and the data of a match.
+
+    One decides at a time, in the order in which they are asked: what waits for a service may overlap, not this.
+    """
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str, bytes, str], Policy] = {}
+        self._deciding = Lock()
+
+    def choose(self, seated: Seated, update: Update) -> Any:
+        """Return the command that the policy of `seated` chooses; raise what `of` and the policy raise."""
+        rng = Random(f"{seated.match_id}:{seated.seat}:{update.version}")  # noqa: S311 - a bot's whim, not a draw
+        with self._deciding:
+            choose = self.of(seated, update.match)
+            started = clock.monotonic()
+            command = choose(update.view, rng)
+        name = update.match.seats[seated.seat].house_policy
+        metrics.BOT_DECISION_SECONDS.labels(game=seated.game, policy=name).observe(clock.monotonic() - started)
+        return command
 
     def of(self, seated: Seated, match: MatchSummary) -> Policy:
         """Return the policy of `seated` in `match`.
@@ -74,7 +90,7 @@ def play_turn(seated: Seated, since_version: int, policies: Policies) -> int:
 def _play(seated: Seated, since_version: int, policies: Policies) -> int:
     played, conflicts, update = 0, 0, seated.look()
     while seated.seat in update.match.seats_to_act and update.match.seats[seated.seat].house_policy:
-        command = _choice(seated, update, policies)
+        command = policies.choose(seated, update)
         request_id = f"bot:{seated.match_id}:{seated.seat}:{since_version}"
         try:
             update = seated.submit(command, expected_version=update.version, request_id=request_id)
@@ -90,13 +106,3 @@ def _play(seated: Seated, since_version: int, policies: Policies) -> int:
         else:
             played, since_version = played + 1, update.version
     return played
-
-
-def _choice(seated: Seated, update: Update, policies: Policies) -> Any:
-    name = update.match.seats[seated.seat].house_policy
-    choose = policies.of(seated, update.match)
-    rng = Random(f"{seated.match_id}:{seated.seat}:{update.version}")  # noqa: S311 - a bot's whim, not a draw
-    started = clock.monotonic()
-    command = choose(update.view, rng)
-    metrics.BOT_DECISION_SECONDS.labels(game=seated.game, policy=name).observe(clock.monotonic() - started)
-    return command
