@@ -86,6 +86,16 @@ class Line:
     def _forget(self, place: Place) -> None:
         del self._entries[place.ticket], self._players[place.entrant.player]
 
+    def _forget_all(self, gone: Sequence[Place]) -> None:
+        """Forget those who have left the row; where few stay, it is quicker to note those down anew."""
+        if 2 * len(gone) < len(self._entries):
+            for place in gone:
+                self._forget(place)
+            return
+        stay = [*self._row.between(-inf, inf), *(self._entries[ticket] for ticket in self._resting)]
+        self._entries = {entry[2]: entry for entry in stay}
+        self._players = {entry[3].entrant.player: entry[2] for entry in stay}
+
     def take(self, now_ms: int, bots: Sequence[RatedBot] = ()) -> tuple[Group, ...]:
         """Return the matches that can be made at `now_ms`, each with its places in the order of seats; they leave.
 
@@ -120,9 +130,7 @@ class Line:
             groups = list(stretch.take_groups())
             if groups:
                 self._row.replace(low, high, stretch.rest())
-                for group in groups:
-                    for place in group:
-                        self._forget(place)
+                self._forget_all([place for group in groups for place in group])
             yield from groups
 
     def _spans(self, awake: Sequence[Entry], now_ms: int) -> Iterable[tuple[float, float]]:

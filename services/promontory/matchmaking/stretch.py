@@ -6,7 +6,7 @@ oldest sit that accept both. Tickets are known by their places in the line here,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import Any
 
@@ -149,9 +149,12 @@ class Stretch:
         return seated([self._entries[i] for i in members])
 
 
-def seated(members: Iterable[Entry]) -> Group:
+def seated(members: Sequence[Entry]) -> Group:
     """Return the places of `members`, the oldest ticket first."""
-    return tuple([place for _, _, place in sorted([entry[1:] for entry in members])])
+    if len(members) == 2:  # most are, and sorting two takes five times as long
+        one, other = members
+        return (one[3], other[3]) if one[1:3] < other[1:3] else (other[3], one[3])
+    return tuple([entry[3] for entry in sorted(members, key=age)])
 
 
 def age(entry: Entry) -> tuple[int, str]:
