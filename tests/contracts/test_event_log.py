@@ -106,7 +106,7 @@ async def test_a_command_id_with_other_content_is_refused(log: EventLog, stream:
     assert refused.value.version == 1
 
 
-@pytest.mark.parametrize("fingerprint", ["", "a|b", "a|7", "|", "ünï"])
+@pytest.mark.parametrize("fingerprint", ["", "a|b", "a|7", "|", "ünï", 16 * "7c", 32 * "0a", 64 * "F", "ÿ" + 31 * "0"])
 async def test_any_text_serves_as_a_fingerprint(log: EventLog, stream: str, fingerprint: str) -> None:
     await log.append(stream, proposal(fingerprint=fingerprint), expected=START)
     assert (await log.append(stream, proposal(fingerprint=fingerprint), expected=START)).duplicate

@@ -15,6 +15,7 @@ from promontory.eventlog.functions import event_log_library, load_library
 from promontory.eventlog.port import (
     START,
     ClockSkew,
+    CommandIdReused,
     EventLogUnavailable,
     FeedNote,
     Fenced,
@@ -260,6 +261,28 @@ async def test_a_limit_counts_commits_however_many_pages_they_fill(log: RedisEve
     await append_chain(log, unique_stream, 1, after=position(long))
     first, second = await log.read(unique_stream, limit=2)
     assert (first.position, len(second.events)) == (after, len(events))
+
+
+@pytest.mark.parametrize("digest", [16 * "7c", 32 * "0a"])
+async def test_what_older_writers_kept_of_a_command_is_understood(
+    log: RedisEventLog, unique_stream: str, redis_client: Redis, keys: dict[str, str], digest: str
+) -> None:
+    """[event_log 2.2] They kept digests as hex digits; a command that is repeated after an update finds its commit."""
+    await append_chain(log, unique_stream, 1)
+    await redis_client.hset(keys["idem"], "0:1", f"{digest}|1")
+    assert await log.find(unique_stream, "0:1") == (digest, 1)
+    assert (await log.append(unique_stream, proposal("0:1", fingerprint=digest), expected=START)).duplicate
+    with pytest.raises(CommandIdReused):
+        await log.append(unique_stream, proposal("0:1", fingerprint=digest[::-1]), expected=START)
+
+
+async def test_a_digest_is_kept_as_its_bytes(
+    log: RedisEventLog, unique_stream: str, redis_client: Redis, keys: dict[str, str]
+) -> None:
+    """Of a match's memory, what its commands' ids take would else be a third."""
+    await log.append(unique_stream, proposal("0:1", fingerprint=32 * "0a"), expected=START)
+    assert await redis_client.hget(keys["idem"], "0:1") == b"\xff" + 32 * b"\n" + b"|1"
+    assert await log.command_ids(unique_stream) == {"0:1": (32 * "0a", 1)}
 
 
 async def test_an_unfinished_call_of_the_function_writes_nothing(

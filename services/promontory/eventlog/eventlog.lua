@@ -16,6 +16,14 @@ local function integer(number)
   return string.format('%.0f', number)
 end
 
+-- Whether two fingerprints are the same. Older writers kept as hex digits what is packed behind a byte of 255.
+local function is_same(kept, fingerprint)
+  if kept == fingerprint then return true end
+  if string.byte(fingerprint) ~= 255 then return false end
+  local digits = string.gsub(string.sub(fingerprint, 2), '.', function(c) return string.format('%02x', string.byte(c)) end)
+  return kept == digits
+end
+
 -- Whether ARGV holds n events and k obligations, complete, with delays that are numbers or ''.
 local function is_well_formed(ARGV)
   local n = tonumber(ARGV[13])
@@ -39,7 +47,7 @@ local function append(KEYS, ARGV)
   local seen = redis.call('HGET', KEYS[3], ARGV[4])
   if seen then
     local fingerprint, version = string.match(seen, '^(.*)|(%d+)$')
-    if fingerprint ~= ARGV[5] then return {'KEY_REUSED', version or '0'} end
+    if not is_same(fingerprint, ARGV[5]) then return {'KEY_REUSED', version or '0'} end
     return {'DUP', version}
   end
   local head = redis.call('HMGET', KEYS[2], 'v', 'h', 's')

@@ -13,6 +13,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from promontory.eventlog.entries import Assembler
+from promontory.eventlog.fingerprints import made_by, packed
 from promontory.eventlog.functions import event_log_library, verify_library
 from promontory.eventlog.port import (
     GENESIS,
@@ -231,7 +232,7 @@ class RedisEventLog:
     def _submission(self, stream: str, proposed: Proposed, expected: Position, head: bytes) -> list[Any]:
         status = StreamStatus.CLOSED if proposed.closes else StreamStatus.OPEN
         return [
-            *(expected.version, expected.head, proposed.command_id, proposed.fingerprint, head, status.value),
+            *(expected.version, expected.head, proposed.command_id, packed(proposed.fingerprint), head, status.value),
             *(proposed.meta, stream, self._tuning.feed_notes),
             *("" if proposed.recorded_at_ms is None else proposed.recorded_at_ms, self._tuning.max_skew_ms),
             len(proposed.events),
@@ -309,10 +310,7 @@ class RedisEventLog:
     async def find(self, stream: str, command_id: str) -> tuple[str, int] | None:
         """Return the fingerprint and version of the commit `command_id` made, or None."""
         made = await self._caller.command("HGET", _keys(stream).idem, command_id)
-        if made is None:
-            return None
-        fingerprint, _, version = made.decode().rpartition("|")
-        return fingerprint, int(version)
+        return None if made is None else made_by(made)
 
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
@@ -382,8 +380,7 @@ class RedisEventLog:
     async def command_ids(self, stream: str) -> Mapping[str, tuple[str, int]]:
         """Return the fingerprint and the version of every commit's command id; see `PrunableLog.command_ids`."""
         fields = await self._caller.command("HGETALL", _keys(stream).idem)
-        made = {name.decode(): value.decode().rpartition("|") for name, value in _pairs(fields).items()}
-        return {name: (fingerprint, int(version)) for name, (fingerprint, _, version) in made.items()}
+        return {name.decode(): made_by(made) for name, made in _pairs(fields).items()}
 
     async def prune(self, stream: str, surrender: Surrender) -> Pruning:
         """Give up the commits of `stream`; see `PrunableLog.prune`."""
