@@ -62,7 +62,7 @@ bench: $(BENCH) ## Run all benchmarks in turn, ten minutes at most; keeps what t
 bench-plots: $(BENCH) ## Draw docs/performance/*.png from dist/bench.json
 bench-rules: $(BENCH) ## Measure the rules of every game; ARGS=--profile shows what is hottest
 bench-commands: $(BENCH) ## Measure commands beside the floor and other projects' servers: three minutes
-bench-watch: setup ## Measure what watching costs: 5,000 streams of 500 matches, a minute and a half
+bench-watch: setup ## Measure a commit to 1, 100 and 5,000 watchers, then 5,000 streams of 500 matches; two minutes
 bench-footprint: setup ## Measure start, memory and CPU of every process, idle and at 100 commands a second; two minutes
 bench-log: $(BENCH) ## Measure appends, replays and openings beside eventsourcing on SQLite; a minute
 bench-matchmaking: setup ## Measure how fast matches are made, and the matcher with 100,000 tickets; a minute

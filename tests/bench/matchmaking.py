@@ -105,7 +105,7 @@ class SpreadScores(Scores):
         return await super().GetRating(request, context)
 
 
-class Site:
+class MatchmakingSite:
     """Where everything runs, and who calls it."""
 
     def __init__(self, load: Load, directory: Path, server: EmbeddedServer) -> None:
@@ -190,13 +190,13 @@ def _ticket(pool: int, rating: float) -> Ticket:
 
 
 @asynccontextmanager
-async def site(load: Load) -> AsyncIterator[tuple[Site, str]]:
+async def site(load: Load) -> AsyncIterator[tuple[MatchmakingSite, str]]:
     """Run everything in a temporary directory; give it with the address of the server."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         with EmbeddedServer(directory / "valkey", fsync="everysec") as server:
             await load_all(server.url, require_aof=True)
-            found = Site(load, directory, server)
+            found = MatchmakingSite(load, directory, server)
             async with served([(SCORING_SERVICE, SpreadScores())], found.keys) as scoring:
                 await found.start(scoring)
                 try:
@@ -205,7 +205,7 @@ async def site(load: Load) -> AsyncIterator[tuple[Site, str]]:
                     await found.stop()
 
 
-async def steady(where: Site) -> tuple[Phase, list[float], int]:
+async def steady(where: MatchmakingSite) -> tuple[Phase, list[float], int]:
     """Have players arrive; return the phase, the waits of those who got a match, and how many got none."""
     load, waits, tasks = where.load, list[float](), list[asyncio.Task[None]]()
 
@@ -228,7 +228,7 @@ async def steady(where: Site) -> tuple[Phase, list[float], int]:
     return _phase(measured, len(tasks), len(where.gaps()) - before), waits[:done], len(tasks) - done
 
 
-async def flat_out(where: Site) -> Phase:
+async def flat_out(where: MatchmakingSite) -> Phase:
     """Enter players as fast as they are taken."""
     load, done, before = where.load, 0, len(where.gaps())
     meter, until = where.meter(), time.perf_counter() + load.seconds / 2
