@@ -54,11 +54,11 @@ def celery_settings(url: str) -> dict[str, Any]:
 
     No results, JSON only, and no wait without an end: not for a connection, not for an answer.
     """
+    from promontory.runtime.redis_broker import replace_transports  # noqa: PLC0415 - nobody else needs Celery here
+
+    replace_transports()
     found = _settings(url)
     if is_group(url):
-        from promontory.runtime.redis_broker import find_primaries  # noqa: PLC0415 - nobody else needs Celery here
-
-        find_primaries()
         group = server_group(url)
         found["broker_url"] = ";".join(_sentinel_url(group, host, port) for host, port in group.hosts)
         found["broker_transport_options"] |= {"master_name": group.primary, "sentinel_kwargs": _to_sentinels(group)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from threading import Timer
+from threading import Event, Lock, Thread
 from typing import Any, Self
 
 import structlog
 from celery import signals
+
+from promontory.runtime import clock
 
 log = structlog.get_logger()
 
@@ -15,35 +17,47 @@ STUCK_EXIT_CODE = 70
 
 
 class Watchdog:
-    """Ends this process when a task runs for longer than `seconds`; a context manager, for a worker without a pool.
+    """Ends this process when a task runs for longer than `seconds`; a context manager, for a worker without children.
 
-    Such a worker runs its tasks in the thread that would have to stop them: one bot that thinks for ever would make it
-    deaf to all others. Whoever looks after the process starts it again, the relay sends the task again, and after some
-    attempts plays for the bot itself.
+    Nothing stops a thread: one bot that thinks for ever would make the worker deaf to all others. Whoever looks after
+    the process starts it again, the relay sends the task again, and after some attempts plays for the bot itself.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._timers: dict[str, Timer] = {}
+        self._running: dict[str, tuple[float, str]] = {}
+        self._changing, self._is_over = Lock(), Event()
+        self._thread = Thread(target=self._watch, name="watchdog", daemon=True)
 
     def __enter__(self) -> Self:
-        signals.task_prerun.connect(self._watch)
+        signals.task_prerun.connect(self._begin)
         signals.task_postrun.connect(self._leave)
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        signals.task_prerun.disconnect(self._watch)
+        self._is_over.set()
+        signals.task_prerun.disconnect(self._begin)
         signals.task_postrun.disconnect(self._leave)
 
-    def _watch(self, *, task_id: str, task: Any, **_: Any) -> None:
-        timer = Timer(self._seconds, self._end, [task_id, task.name])
-        timer.daemon = True
-        self._timers[task_id] = timer
-        timer.start()
+    def _begin(self, *, task_id: str, task: Any, **_: Any) -> None:
+        with self._changing:
+            self._running[task_id] = (clock.monotonic() + self._seconds, task.name)
 
     def _leave(self, *, task_id: str, **_: Any) -> None:
-        if timer := self._timers.pop(task_id, None):
-            timer.cancel()
+        with self._changing:
+            self._running.pop(task_id, None)
+
+    def _watch(self) -> None:
+        """Look again when the task that has run longest would have run for too long."""
+        wait_seconds = self._seconds
+        while not self._is_over.wait(wait_seconds):
+            with self._changing:
+                now = clock.monotonic()
+                task_id, (ends, name) = next(iter(self._running.items()), ("", (now + self._seconds, "")))
+            wait_seconds = ends - now
+            if wait_seconds <= 0:
+                self._end(task_id, name)
 
     def _end(self, task_id: str, name: str) -> None:
         log.error("task_stuck", task=name.rpartition(".")[2], task_id=task_id, limit_seconds=self._seconds)
