@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
@@ -82,40 +83,51 @@ def some_picks(choice: TokenChoice, rng: Random) -> Picks:
     (left,) = rng.choices(numbers, ways[0][choice.minimum :])
     picks: list[TokenPick] = []
     for group, rest in zip(groups, ways[1:], strict=True):
-        parts = group[: left + 1] if choice.per is None else group if left else group[:1]
-        (taken,) = rng.choices(parts, [rest[left - part.number] for part in parts])
-        if taken.option is not None:
-            picks.append(replace(taken.option, n=taken.number))
-            left -= taken.number
+        if not left:
+            break
+        parts = _parts(group, left)
+        ((option, number),) = rng.choices(parts, [rest[left - number] for _, number in parts])
+        if number:
+            picks.append(replace(option, n=number))
+            left -= number
     return tuple(picks if choice.per is None else sorted(picks, key=lambda pick: (pick.area.place, pick.kind.place)))
 
 
-class _Part(NamedTuple):
-    """What a choice may take of a group of options that share a limit: so many tokens of one of them, or nothing."""
+class _Group(NamedTuple):
+    """Options that share a limit: up to `most` tokens may be taken of the only one, or a single token of any."""
 
-    number: int
-    option: TokenPick | None
-
-
-_NOTHING = _Part(0, None)
+    options: Sequence[TokenPick]
+    most: int
 
 
-def _groups(choice: TokenChoice) -> list[list[_Part]]:
-    """Return all that may be taken of each group, independently of other groups, smaller numbers first."""
+def _groups(choice: TokenChoice) -> list[_Group]:
+    """Return the groups of options, of which tokens are taken independently of one another."""
     if choice.per is None:
-        return [[_NOTHING, *[_Part(n, option) for n in range(1, option.n + 1)]] for option in choice.options]
-    sharing: dict[Area | Kind, list[_Part]] = defaultdict(lambda: [_NOTHING])
+        return [_Group((option,), min(option.n, choice.maximum)) for option in choice.options]
+    sharing: dict[Area | Kind, list[TokenPick]] = defaultdict(list)
     for option in choice.options:
-        sharing[option.area if choice.per is Per.AREA else option.kind].append(_Part(1, option))
-    return list(sharing.values())
+        sharing[option.area if choice.per is Per.AREA else option.kind].append(option)
+    return [_Group(options, 1) for options in sharing.values()]
 
 
-def _ways(groups: Sequence[Sequence[_Part]], most: int) -> list[list[int]]:
+def _parts(group: _Group, left: int) -> list[tuple[TokenPick, int]]:
+    """Return how many tokens may be taken of which option if `left`, at least one, are still to be taken."""
+    first = group.options[0]
+    if group.most > 1:
+        return [(first, number) for number in range(min(group.most, left) + 1)]
+    return [(first, 0), *[(option, 1) for option in group.options]]
+
+
+def _ways(groups: Sequence[_Group], most: int) -> list[list[int]]:
     """Return in how many ways 0 to `most` tokens can be taken of the groups from each one on, last of none."""
     ways = [[1] + [0] * most]
-    for group in reversed(groups):
-        rest, numbers = ways[-1], [part.number for part in group]
-        ways.append([sum([rest[total - n] for n in numbers if n <= total]) for total in range(most + 1)])
+    for options, limit in reversed(groups):
+        rest = ways[-1]
+        if limit > 1:
+            sums = [0, *accumulate(rest)]
+            ways.append([sums[total + 1] - sums[max(0, total - limit)] for total in range(most + 1)])
+        else:
+            ways.append([there + len(options) * fewer for there, fewer in zip(rest, [0, *rest[:-1]], strict=True)])
     return ways[::-1]
 
 

@@ -82,15 +82,15 @@ class Pacific:
         self._check(state, command)
         course = Course(self.deck, state)
         match command:
+            case PutOut() | Choose() | AnswerDecision() | SetupPlace():
+                course.take(command)
+            case SetExplicitRuns(seat, on):
+                course.happen(ExplicitRunsSet(seat, on))
             case Resign(seat):
                 course.happen(SeatResigned(seat))
                 playing = len(state.players) - len(course.state.resigned)
                 if playing == 1:
                     course.happen(game_over(course.state, EndReason.RESIGNATION))
-            case SetExplicitRuns(seat, on):
-                course.happen(ExplicitRunsSet(seat, on))
-            case _:
-                course.take(command)
         course.settle()
         return tuple(course.events)
 

@@ -88,7 +88,8 @@ def is_ready(player: Player) -> bool:
 def slot_choice(state: State, seat: Seat) -> SlotChoice:
     """Return what `seat` has to choose in the phase of that name; empty slots cannot be chosen [P-7]."""
     player = state.players[seat]
-    slots = tuple([slot for slot, card_id in enumerate(state.table) if card_id])
+    table = state.table
+    slots = tuple([slot for slot, card_id in enumerate(table) if card_id]) if "" in table else tuple(range(len(table)))
     if not player.active:
         return SlotChoice(slots, min(1, len(slots)))
     extra = sum(effect.amount for effect in player.active if effect.kind is EffectKind.EXTRA_CARD)
