@@ -63,7 +63,9 @@ def test_the_metrics_are_found() -> None:
 
 def _observed(module: str) -> set[str]:
     """Return the metrics that `module` sets, counts or observes, by the names of their variables."""
-    return set(re.findall(r"\bmetrics\.([A-Z_]+)\.(?:labels|inc|set|observe)\(", "\n".join(lines_of(module))))
+    written = "\n".join(lines_of(module))
+    at_once = re.findall(r"\bmetrics\.([A-Z_]+)\.(?:labels|inc|set|observe)\(", written)
+    return {*at_once, *re.findall(r"\bmetrics\.labelled\(metrics\.([A-Z_]+)", written)}
 
 
 def test_every_metric_is_observed_somewhere() -> None:
