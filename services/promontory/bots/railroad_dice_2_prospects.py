@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import product
 from typing import NamedTuple
 
 from promontory.games.kernel import Seat
@@ -65,7 +64,8 @@ class Prospects:
         worth = sum(self._worths[station] for station in network.linked)
         for station, ways in self._ways.items():
             if station not in network.linked:
-                nearest = min([ways[covered] + lost, *(ways[cell] for cell in arrived)])
+                by_cover = ways[covered] + lost
+                nearest = min(by_cover, min(map(ways.__getitem__, arrived), default=by_cover))
                 worth += self._worths[station] * _NEARER**nearest
         return worth
 
@@ -75,13 +75,18 @@ def _dice_needed(board: Board, station: Square) -> Sequence[int]:
 
     Ways lead over empty squares and simple dice, whatever their faces.
     """
-    needed = [_NEVER] * len(board.contents)
+    steps, prices, needed = board.plan.steps, board.contents.translate(_PRICES), [_NEVER] * len(board.contents)
     waves: list[list[Cell]] = [[board.plan.cell(station)], *([] for _ in range(_NEVER))]
     for dice, wave in enumerate(waves):
-        for cell, step in product(wave, board.plan.steps):
-            content = board.contents[cell + step]
-            more = dice + (1 if content == EMPTY else _UPGRADE)
-            if content < COMPLEX and more < needed[cell + step]:
-                needed[cell + step] = more
-                waves[more].append(cell + step)
+        for cell in wave:
+            for step in steps:
+                onward = cell + step
+                more = dice + prices[onward]
+                if more < needed[onward]:
+                    needed[onward] = more
+                    waves[more].append(onward)
     return needed
+
+
+_PRICES = bytes(1 if code == EMPTY else _UPGRADE if code < COMPLEX else _NEVER for code in range(256))
+"""By what lies on a cell: how many dice it takes to lead a way over it."""
