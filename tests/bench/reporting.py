@@ -51,8 +51,9 @@ EXPECTED = (
 def run(main: Callable[[], None]) -> None:
     """Run a benchmark as a program: whatever ends it, its processes end too, and what failed is said in short.
 
-    Being terminated is as good as Ctrl-C.
+    Being terminated is as good as Ctrl-C, also in the background, where shells have that ignored.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it tells of tasks that ended with what ended all
