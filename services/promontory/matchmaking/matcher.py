@@ -133,7 +133,8 @@ class Matcher:
             line.put(each)
         for ticket in gone:
             line.drop(ticket)
-        if now > compared_at + COMPARE_SECONDS:
+        is_compared = now > compared_at + COMPARE_SECONDS
+        if is_compared:
             queue, compared_at = set(await self._tickets.waiting_ids(pool)), now
             came |= queue.symmetric_difference(line)
         found = await self._tickets.still_waiting(pool, sorted(came)) if came else ()
@@ -142,7 +143,7 @@ class Matcher:
         for each in found:
             line.put(each)
         self._compared_at[pool] = compared_at
-        if arrived or came or gone:
+        if arrived or came or gone or is_compared:
             _show(pool, line)
         return bool(arrived or found)
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import msgspec
 import pytest
+from prometheus_client import REGISTRY
 
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
@@ -16,6 +17,7 @@ from promontory.matchmaking.matcher import Matcher, Pace
 from promontory.matchmaking.memory import Memory, MemoryTickets
 from promontory.matchmaking.memory_lobby import MemoryTables
 from promontory.matchmaking.ports import Change, CreationRefused
+from promontory.runtime import metrics
 from promontory.runtime.clock import now_ms
 from promontory.runtime.errors import Kind, Refusal
 from promontory.runtime.server import cancel
@@ -210,6 +212,19 @@ async def test_what_no_note_told_of_is_found_by_comparing(world: World, monkeypa
     world.memory.tickets["tk-ann"] = changed(world.found("ann"), state=TicketState.CANCELLED)
     await match_once(matcher)
     assert [proposal.players for proposal in world.rules.matches.values()] == [("bob", "cem")]
+
+
+async def test_the_age_of_the_oldest_ticket_is_told_though_nothing_changes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An alert is to notice who waits in vain."""
+    monkeypatch.setattr("promontory.matchmaking.matcher.COMPARE_SECONDS", -1.0)
+    await world.tickets().create(ticket("ann", created_ms=now_ms() - 60_000), most_open=5)
+    matcher = world.matcher()
+    await matcher.match(pool())
+    metrics.OLDEST_TICKET_SECONDS.labels(pool=POOL).set(0)
+    await matcher.match(pool())
+    assert (REGISTRY.get_sample_value("promontory_oldest_ticket_seconds", {"pool": POOL}) or 0) >= 60
 
 
 async def test_a_ticket_whose_claim_failed_is_read_again(world: World) -> None:
