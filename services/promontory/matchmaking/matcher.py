@@ -24,6 +24,9 @@ log = structlog.get_logger()
 
 COMPARE_SECONDS = 5.0
 OVERDUE_PROPOSALS = 64
+CREATIONS_AT_ONCE = 64
+"""How many matches of a game are being created at a time; of thousands at once most would be answered too late."""
+
 LAST_CREATIONS_SECONDS = 5.0
 
 Bots = Callable[[Pool], Sequence[RatedBot]]
@@ -49,6 +52,7 @@ class Matcher:
         self._gone: dict[str, set[str]] = {}
         self._bell = asyncio.Event()
         self._creations: dict[str, asyncio.Task[None]] = {}
+        self._turns: dict[str, asyncio.Semaphore] = {}
         self._stopping = False
 
     def ring(self, change: Change) -> None:
@@ -176,17 +180,21 @@ class Matcher:
             self._begin(proposal)
 
     async def recover(self) -> None:
-        """Take up proposals that nobody has completed in time."""
+        """Take up proposals that nobody has completed in time, unless they wait their turn here."""
         limit = 0 if self._stopping else OVERDUE_PROPOSALS
         for proposal in await self._tickets.take_overdue(limit=limit, lease_seconds=self._pace.lease_seconds):
-            log.warning("proposal_overdue", proposal=proposal.id, pool=proposal.pool)
-            self._begin(proposal)
+            if proposal.id not in self._creations:
+                log.warning("proposal_overdue", proposal=proposal.id, pool=proposal.pool)
+                self._begin(proposal)
 
     def _begin(self, proposal: Proposal) -> None:
-        if proposal.id not in self._creations:
-            task = asyncio.create_task(self._creation.attempt(proposal))
-            self._creations[proposal.id] = task
-            task.add_done_callback(lambda _: self._creations.pop(proposal.id))
+        task = asyncio.create_task(self._create(proposal))
+        self._creations[proposal.id] = task
+        task.add_done_callback(lambda _: self._creations.pop(proposal.id))
+
+    async def _create(self, proposal: Proposal) -> None:
+        async with self._turns.setdefault(proposal.game, asyncio.Semaphore(CREATIONS_AT_ONCE)):
+            await self._creation.attempt(proposal)
 
     async def drain(self) -> None:
         """Claim no more, and finish what was begun; what takes too long another replica takes up."""

@@ -68,6 +68,21 @@ class RefusingTickets(MemoryTickets):
         return claimed
 
 
+class BusyRules(RulesStandIn):
+    """A rules service that takes a while, and notes how many creations have been under way at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.under_way = self.most = 0
+
+    async def create_match(self, proposal: Proposal) -> Made:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= 1
+        return await super().create_match(proposal)
+
+
 class World(msgspec.Struct):
     """One store and one rules service, and any number of matchers."""
 
@@ -261,6 +276,28 @@ async def test_whose_claim_failed_is_matched_anew_when_a_note_says_who_is_gone(w
     await matcher.drain()
     await cancel([running])
     assert [proposal.players for proposal in world.rules.matches.values()] == [("dan", "bob")]
+
+
+async def test_of_many_matches_only_some_are_created_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands at once, most would be answered too late."""
+    monkeypatch.setattr("promontory.matchmaking.matcher.CREATIONS_AT_ONCE", 2)
+    world.rules = rules = BusyRules()
+    await world.enter(*(f"p{n}" for n in range(20)))
+    await match_once(world.matcher())
+    assert (len(rules.matches), rules.most) == (10, 2)
+    assert world.states() == {TicketState.ASSIGNED}
+
+
+async def test_a_proposal_that_waits_its_turn_is_not_taken_up_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promontory.matchmaking.matcher.CREATIONS_AT_ONCE", 1)
+    await world.enter("ann", "bob", "cem", "dia")
+    matcher = world.matcher()
+    await matcher.match(pool())
+    await matcher.recover()
+    await matcher.drain()
+    assert (len(world.rules.matches), world.rules.calls) == (2, 2)
 
 
 async def test_a_draining_matcher_claims_nothing_more(world: World) -> None:
