@@ -64,7 +64,7 @@ def before_after(pieces: Pieces, before: Pieces) -> Any | None:
         for each in found
     ]
     unit = "before to now for costs, now to before for rates: above 1 it has become better"
-    return _ratios(rows, unit=unit, title="Before and after", room=1.5) if rows else None
+    return _ratios(rows, unit=unit, title="Before and after", room=2.5) if rows else None
 
 
 def watch(pieces: Pieces) -> Any:
