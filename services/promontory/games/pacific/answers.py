@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, islice, permutations
 from typing import TypeVar
 
 import msgspec
@@ -154,10 +154,10 @@ def _default_moves(question: PickMoves) -> Moves:
 
 
 def _only_moves(question: PickMoves) -> Moves | None:
-    pairs = list(_pairs(question))
-    if len(pairs) > 1:
+    first, *others = islice(_pairs(question), 2)
+    if others:
         return None
-    (source, destination) = pairs[0]
+    source, destination = first
     picks = only_choice(source.choice)
     return None if picks is None else Moves(picks, *_named(question, source, destination))
 

@@ -46,8 +46,10 @@ def only_choice(choice: TokenChoice) -> tuple[TokenPick, ...] | None:
     """Return the tokens to choose if there is but one way, else None."""
     if not choice.maximum:
         return ()
+    if choice.minimum < choice.maximum:
+        return None
     caps = _caps(choice.options, choice.per)
-    all_must = choice.minimum == sum(caps.values()) or (choice.minimum == choice.maximum and len(caps) == 1)
+    all_must = choice.minimum == sum(caps.values()) or len(caps) == 1
     if not all_must or len(caps) < len(choice.options):
         return None
     return first_choice(choice)

@@ -176,7 +176,7 @@ class Pacific:
         )
 
     def _check(self, state: State, command: Command) -> None:
-        if state.phase is Phase.OVER:
+        if state.result is not None:
             raise Rejected("MATCH_OVER", rule="Pacific 2.2")
         if not 0 <= command.seat < len(state.players):
             raise Malformed("SEAT_OUT_OF_RANGE", rule="Pacific 1.4", seat=command.seat)

@@ -39,7 +39,7 @@ def legal_commands(state: State, seat: Seat) -> LegalCommands:
     """Return what `seat` may do in `state`; nothing at all once it has resigned or the game is over."""
     if not 0 <= seat < len(state.players):
         raise ValueError(f"there is no seat {seat} in a game for {len(state.players)}")
-    if state.phase is Phase.OVER or seat in state.resigned:
+    if state.result is not None or seat in state.resigned:
         return LegalCommands()
     player = state.players[seat]
     puts_out = state.phase in _PUTTING_OUT and is_asked(state, seat)

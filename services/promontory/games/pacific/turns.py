@@ -69,7 +69,7 @@ class Course:
 
     def settle(self) -> None:
         """Go on until somebody who has not resigned is to decide, or the game is over."""
-        while not self.state.result:
+        while self.state.result is None:
             waiting, resigned = waited_for(self.state), self.state.resigned
             absent = [seat for seat in waiting if seat in resigned] if resigned else ()
             if absent:
