@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from promontory.eventlog.port import START, LogCorrupt, Position
@@ -17,6 +17,10 @@ BUFFERED_STEPS = 64
 
 TOLD_STEPS = 4
 """Of how many commits the messages made for watchers are kept for others; slower ones have them made again."""
+
+
+WOKEN_AT_ONCE = 64
+"""How many watchers are woken before it is others' turn, who play and watch other matches."""
 
 
 class Source(Protocol):
@@ -43,7 +47,7 @@ class Lane:
         self.watchers = 0
         self.rewinds = 0
         self.changes = 0
-        self._waiting: set[asyncio.Future[bool]] = set()
+        self._waiting: dict[asyncio.Future[bool], None] = {}
 
     @property
     def position(self) -> Position:
@@ -110,20 +114,18 @@ class Lane:
         self.wake()
 
     def wake(self) -> None:
-        """Wake everybody who waits for a change."""
+        """Wake everybody who waits for a change, those first who have waited longest."""
         self.changes += 1
-        for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(True)
-        self._waiting.clear()
+        waiting, self._waiting = self._waiting, {}
+        _wake_some(iter(waiting))
 
     async def change(self, future: asyncio.Future[bool]) -> bool:
         """Return what `future` is given: True at the next change, if it was given nothing else before."""
-        self._waiting.add(future)
+        self._waiting[future] = None
         try:
             return await future
         finally:
-            self._waiting.discard(future)
+            self._waiting.pop(future, None)
 
     def after(self, version: int) -> Sequence[Step] | None:
         """Return the steps after `version`, or None if they are no longer all here."""
@@ -159,3 +161,13 @@ class Lane:
                 self._steps.extendleft(reversed(steps))
                 self._before = match
         return match
+
+
+def _wake_some(waiting: Iterator[asyncio.Future[bool]]) -> None:
+    """Wake the next of those who are `waiting`, and the others soon."""
+    for number, each in enumerate(waiting, start=1):
+        if not each.done():
+            each.set_result(True)
+        if number == WOKEN_AT_ONCE:
+            asyncio.get_running_loop().call_soon(_wake_some, waiting)
+            return
