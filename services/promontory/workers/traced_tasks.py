@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from threading import get_ident
 from typing import Any, Self
 
 from celery import signals
@@ -17,7 +18,7 @@ class TracedTasks:
     """Makes each task a span of the trace that it carries, and the calls in it part of that; a context manager."""
 
     def __init__(self) -> None:
-        self._under_way: dict[str, tuple[ExitStack, Span]] = {}
+        self._under_way: dict[int, tuple[ExitStack, Span]] = {}  # by thread: one task may be under way twice
 
     def __enter__(self) -> Self:
         signals.task_prerun.connect(self._begin)
@@ -36,10 +37,10 @@ class TracedTasks:
             tracing.span(task.name, Kind.CONSUMER, cause=Cause(parent=carried), attributes=attributes)
         )
         stack.enter_context(carrying(*tracing.headers()))
-        self._under_way[task_id] = stack, span
+        self._under_way[get_ident()] = stack, span
 
-    def _end(self, *, task_id: str, retval: Any, **_: Any) -> None:
-        stack, span = self._under_way.pop(task_id)
+    def _end(self, *, retval: Any, **_: Any) -> None:
+        stack, span = self._under_way.pop(get_ident())
         if (outcome := outcome_of(retval)) != "done":
             span.fail(outcome)
         stack.close()

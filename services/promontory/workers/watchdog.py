@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, get_ident
 from typing import Any, Self
 
 import structlog
@@ -25,7 +25,7 @@ class Watchdog:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._running: dict[str, tuple[float, str]] = {}
+        self._running: dict[int, tuple[float, str, str]] = {}  # by thread: one task may be under way twice
         self._changing, self._is_over = Lock(), Event()
         self._thread = Thread(target=self._watch, name="watchdog", daemon=True)
 
@@ -42,11 +42,11 @@ class Watchdog:
 
     def _begin(self, *, task_id: str, task: Any, **_: Any) -> None:
         with self._changing:
-            self._running[task_id] = (clock.monotonic() + self._seconds, task.name)
+            self._running[get_ident()] = (clock.monotonic() + self._seconds, task_id, task.name)
 
-    def _leave(self, *, task_id: str, **_: Any) -> None:
+    def _leave(self, **_: Any) -> None:
         with self._changing:
-            self._running.pop(task_id, None)
+            self._running.pop(get_ident(), None)
 
     def _watch(self) -> None:
         """Look again when the task that has run longest would have run for too long."""
@@ -54,7 +54,7 @@ class Watchdog:
         while not self._is_over.wait(wait_seconds):
             with self._changing:
                 now = clock.monotonic()
-                task_id, (ends, name) = next(iter(self._running.items()), ("", (now + self._seconds, "")))
+                ends, task_id, name = next(iter(self._running.values()), (now + self._seconds, "", ""))
             wait_seconds = ends - now
             if wait_seconds <= 0:
                 self._end(task_id, name)
