@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from threading import get_ident
 from typing import Any, Self
 
 import structlog
@@ -32,7 +33,7 @@ class Telemetry:
     """Listens to Celery's signals, as a context manager, in this process and those forked from it."""
 
     def __init__(self) -> None:
-        self._started: dict[str, float] = {}
+        self._started: dict[int, float] = {}  # by thread: one task may be under way twice
         metrics.begin(metrics.TASKS, task=map(_short, TASKS), outcome=("done", "failed", "unavailable"))
 
     def __enter__(self) -> Self:
@@ -44,12 +45,12 @@ class Telemetry:
         signals.task_prerun.disconnect(self._before)
         signals.task_postrun.disconnect(self._after)
 
-    def _before(self, *, task_id: str, **_: Any) -> None:
-        self._started[task_id] = clock.monotonic()
+    def _before(self, **_: Any) -> None:
+        self._started[get_ident()] = clock.monotonic()
 
-    def _after(self, *, task_id: str, task: Any, args: Any, retval: Any, **_: Any) -> None:
+    def _after(self, *, task: Any, args: Any, retval: Any, **_: Any) -> None:
         name = _short(task.name)
-        seconds = clock.monotonic() - self._started.pop(task_id, clock.monotonic())
+        seconds = clock.monotonic() - self._started.pop(get_ident(), clock.monotonic())
         outcome = outcome_of(retval)
         metrics.TASKS.labels(task=name, outcome=outcome).inc()
         metrics.TASK_SECONDS.labels(task=name).observe(seconds)
