@@ -26,6 +26,8 @@ log = structlog.get_logger()
 
 MOST_CONFLATIONS = 3
 """How often a stream passes over commits that its reader was too slow for; then it ends."""
+MANY_NOTES = 8
+"""How much news in one read of the feed is much."""
 FEED_BLOCK_MS = 5_000
 """How long one read of the feed waits for news."""
 
@@ -77,8 +79,9 @@ Update = Snapshot | Step | Quiet | End
 class Pace(msgspec.Struct, frozen=True):
     """How long a stream may be quiet before a heartbeat, how old it may become, and how often heads are compared.
 
-    After some news `gather_seconds` go by before the feed is read again, so that one read brings several: what this
-    process appends is told at once, without the feed. After a failure the feed is read again in `retry_seconds`.
+    After some news `gather_seconds` go by before the feed is read again, and twice as long after much, so that one read
+    brings several: what this process appends is told at once, without the feed. After a failure the feed is read again
+    in `retry_seconds`.
     """
 
     heartbeat_seconds: float
@@ -134,7 +137,7 @@ class Hub:
                 await (self._refresh(notes) if block_ms else self._sweep())
                 block_ms = FEED_BLOCK_MS
                 if notes:
-                    await asyncio.sleep(self._pace.gather_seconds)
+                    await asyncio.sleep(self._pace.gather_seconds * (2 if len(notes) >= MANY_NOTES else 1))
             except EventLogUnavailable as error:
                 log.warning("feed_unavailable", cause=str(error))
                 await asyncio.sleep(self._pace.retry_seconds)
