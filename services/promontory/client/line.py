@@ -169,6 +169,8 @@ class _Stream:
         self._following: dict[_Followed, _Following] = {}
         self._left: set[_Followed] = set()
         """What was followed and no longer is, though there may be more to come of it."""
+        self._slow: set[_Followed] = set()
+        """What was followed by who took too little of it."""
         self._dead: asyncio.Future[PromontoryError] = self._loop.create_future()
         self._call = line.open(stub, self._requests())
         self.silence = _Silence(line.usual_silence_seconds, self._die)
@@ -208,9 +210,9 @@ class _Stream:
             self._forget(key, asked)
 
     def follow(self, request: Any) -> _Following | None:
-        """Follow a match; None if what came could not be told from what else comes of it."""
+        """Follow a match; None if what came could not be told from what else comes of it, or would not be taken."""
         key = request.match_id, request.seat if request.HasField("seat") else None
-        if key in self._following or key in self._left:
+        if key in self._following or key in self._left or key in self._slow:
             return None
         self._following[key] = _Following(self, key)
         self._send(follow=request)
@@ -226,6 +228,11 @@ class _Stream:
             self._left.add(key)
             if not following.is_closed and not following.has_ended:
                 self._unfollow(key)
+
+    def give_up(self, following: _Following) -> None:
+        """Follow a match no longer, nor later, since what is told of it is not taken."""
+        self._slow.add(following.key)
+        self.leave(following)
 
     def retire(self) -> None:
         """Ask for nothing more over the stream, which the server is about to end."""
@@ -428,7 +435,7 @@ class _Following:
         if self._waiting.qsize() < MOST_WAITING or self.has_ended:
             self._waiting.put_nowait(message)
         else:
-            self._stream.leave(self)
+            self._stream.give_up(self)
             self.fail(Moved("updates were not taken", reason="SLOW_READER"))
 
     def fail(self, error: Exception) -> None:
