@@ -114,6 +114,25 @@ async def test_an_answer_is_that_of_a_call(hall: Hall, watches: bool) -> None:
     assert answers[0].events
 
 
+async def test_an_answer_is_of_the_history_that_counts(keys: Keys) -> None:
+    """[event_log 2.8] Also where a commit of the same version was told that the log has lost since."""
+    log, seen = MemoryEventLog(), list[Update]()
+    async with open_hall(keys, log=log) as hall, AsyncExitStack() as stack:
+        match_id = await create(hall.address, keys, PAIR, game="transcontinental")
+        seated = streamed(hall, "ada", stack).seat("transcontinental", match_id, 0)
+        following = asyncio.create_task(_collect(seated, seen))
+        await eventually(lambda: _reached(seen, 1))
+        lost = await seated.submit(DRAW, request_id="lost")
+        await eventually(lambda: _reached(seen, lost.version))
+        record = log._streams[match_id]
+        del record.commits[1:], record.made_by["0:lost"]
+        answers = [await seated.submit(DRAW, request_id="one") for _ in range(2)]
+        now = await hall.client("ada").seat("transcontinental", match_id, 0).look()
+        following.cancel()
+    assert [answer.match for answer in answers] == [now.match] * 2
+    assert now.match.update_time > lost.match.update_time
+
+
 REFUSALS = {
     "a rule": Refusal(Kind.FORBIDDEN_NOW, "NOT_A_MELD", "no", metadata={"rule": "Transcontinental 4.1", "size": "4"}),
     "a conflict": Refusal(Kind.CONFLICT, "VERSION_CONFLICT", "the match has moved", metadata={"currentVersion": 7}),

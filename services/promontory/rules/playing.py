@@ -228,13 +228,19 @@ class PlayStream:
             del self._last_of[match_id]
 
     async def _submitted(self, before: asyncio.Task[None] | None, request: Any, about: bytes) -> None:
+        """Submit commands, and answer with the version only if the commit was told, and none of its number before.
+
+        What was told before is an earlier answer, or of a history that the log has lost.
+        """
         if before is not None:
             await asyncio.wait([before])
         self._requests.spend(commands=True)
         follower = self._followers.get((request.match_id, request.seat))
+        before_version = 0 if follower is None else follower.version
         async with self._requests.turn():
             answer = await self._service.submitted(request)
-        is_told = follower is not None and await follower.tells(answer.step.version)
+        version = answer.step.version
+        is_told = follower is not None and version > before_version and await follower.tells(version)
         await self._tell(about, "accepted", self._service.accepted(answer, request.seat, briefly=is_told))
 
 
@@ -246,7 +252,8 @@ class _Follower:
     def __init__(self, tell: Callable[[bytes], Coroutine[Any, Any, None]], begun: Callable[[], None]) -> None:
         """Call `begun` once the first is told, or nothing ever."""
         self._tell, self._begun = tell, begun
-        self._version = 0
+        self.version = 0
+        """Where the last that was told brought its reader, which may be back, where the log lost commits."""
         self._has_begun = self._has_left = False
         self._moved = asyncio.Event()
 
@@ -254,14 +261,14 @@ class _Follower:
         """Tell all that there is to tell."""
         async for update in updates:
             await self._tell(update.message)
-            self._version = max(self._version, update.version)
+            self.version = update.version
             self._move()
 
     async def tells(self, version: int) -> bool:
         """Return whether `version` is told, once it was or nothing is told any more."""
-        while self._version < version and not self._has_left:
+        while self.version < version and not self._has_left:
             await self._moved.wait()
-        return self._version >= version
+        return self.version >= version
 
     def leave(self) -> None:
         """Note that nothing is told any more."""
