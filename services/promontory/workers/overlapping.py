@@ -11,10 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from celery.concurrency.base import BasePool, apply_target
+import structlog
+from billiard.einfo import ExceptionInfo  # type: ignore[import-untyped]
+from celery.concurrency.base import BasePool
+from celery.exceptions import WorkerLostError
 from kombu.asynchronous import Hub
 
 from promontory.runtime import clock
+
+log = structlog.get_logger()
 
 
 class OverlappingPool(BasePool):  # type: ignore[misc]
@@ -53,13 +58,20 @@ class OverlappingPool(BasePool):  # type: ignore[misc]
     ) -> None:
         """Run a task as Celery asks for it."""
         accept_callback(os.getpid(), clock.monotonic())
-        self._threads.submit(apply_target, target, args, kwargs, partial(self._end, callback))
+        self._threads.submit(self._run, partial(target, *args, **(kwargs or {})), callback)
 
     def on_stop(self) -> None:
         """Let the tasks that run come to their end."""
         self._threads.shutdown()
 
-    def _end(self, callback: Callable[..., Any], outcome: Any) -> None:
+    def _run(self, target: Callable[[], Any], callback: Callable[..., Any]) -> None:
+        """Run `target`, which tells what its task raised, but for what would end a process: that is a lost task."""
+        try:
+            outcome = target()
+        except BaseException as error:  # else nobody is told, and the place of the task stays taken
+            log.exception("task_lost")
+            lost = WorkerLostError(repr(error))
+            outcome = True, ExceptionInfo((WorkerLostError, lost, error.__traceback__)), 0.0
         self._ended.append((callback, outcome))
         self._ring()
 

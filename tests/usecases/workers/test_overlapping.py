@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from billiard.einfo import ExceptionInfo
+from celery.exceptions import WorkerLostError, WorkerShutdown
 from kombu.asynchronous import Hub
 
 from promontory.workers.overlapping import OverlappingPool
@@ -67,16 +68,19 @@ def test_what_ended_while_the_broker_was_away_is_told_in_the_next_loop(loop: Loo
     loop.turn_until_told(1)
 
 
-def test_a_task_that_would_end_its_thread_is_told_of_as_lost(loop: Loop) -> None:
-    """Nothing stays unacknowledged in the worker's places for good."""
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), MemoryError(), WorkerShutdown(0)])
+def test_a_task_that_would_end_its_worker_is_told_of_as_lost(loop: Loop, error: BaseException) -> None:
+    """Nothing stays unacknowledged in the worker's places for good; Celery takes a failure apart in three."""
 
     def leave() -> None:
-        raise SystemExit(1)
+        raise error
 
     loop.start(leave)
     loop.turn_until_told(1)
-    ((outcome, _),) = loop.told
-    assert isinstance(outcome, ExceptionInfo)
+    ((has_failed, lost, _), _) = loop.told[0]
+    assert has_failed
+    assert isinstance(lost, ExceptionInfo)
+    assert isinstance(lost.exception.exc, WorkerLostError)
 
 
 def test_a_pool_that_stops_lets_its_tasks_end() -> None:
