@@ -61,8 +61,9 @@ class OverlappingPool(BasePool):  # type: ignore[misc]
         self._threads.submit(self._run, partial(target, *args, **(kwargs or {})), callback)
 
     def on_stop(self) -> None:
-        """Let the tasks that run come to their end."""
+        """Let the tasks that run come to their end, and tell of them: the loop, which closes next, acknowledges them."""
         self._threads.shutdown()
+        self._tell()
 
     def _run(self, target: Callable[[], Any], callback: Callable[..., Any]) -> None:
         """Run `target`, which tells what its task raised, but for what would end a process: that is a lost task."""

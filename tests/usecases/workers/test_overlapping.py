@@ -83,9 +83,9 @@ def test_a_task_that_would_end_its_worker_is_told_of_as_lost(loop: Loop, error: 
     assert isinstance(lost.exception.exc, WorkerLostError)
 
 
-def test_a_pool_that_stops_lets_its_tasks_end() -> None:
-    """SIGTERM does not cut a turn in two."""
+def test_a_pool_that_stops_lets_its_tasks_end_and_tells_of_them() -> None:
+    """SIGTERM does not cut a turn in two, nor give its message back."""
     loop, ended = Loop(), list[str]()
     loop.start(ended.append, "turn")
     loop.pool.stop()
-    assert ended == ["turn"]
+    assert (ended, len(loop.told)) == (["turn"], 1)
