@@ -61,7 +61,7 @@ class OverlappingPool(BasePool):  # type: ignore[misc]
         self._threads.submit(self._run, partial(target, *args, **(kwargs or {})), callback)
 
     def on_stop(self) -> None:
-        """Let the tasks that run come to their end, and tell of them: the loop, which closes next, acknowledges them."""
+        """Let the tasks that run come to their end, and tell of them: the loop closes next, and acknowledges them."""
         self._threads.shutdown()
         self._tell()
 
