@@ -21,12 +21,16 @@ class Alarm:
         """
         self._at = self._loop.time() + seconds
         if self._timer is not None and self._timer.when() > self._at:
-            self.stop()
+            self._cancel()
         if self._timer is None:
             self._timer = self._loop.call_at(self._at, self._look)
 
     def stop(self) -> None:
-        """Do not ring, unless it is put off once more."""
+        """Never ring again, and let go of who was to hear it: they hold the alarm, and are free at once without it."""
+        self._cancel()
+        self._ring = _nobody_hears
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -37,3 +41,7 @@ class Alarm:
         else:
             self._timer = None
             self._ring()
+
+
+def _nobody_hears() -> None:
+    pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 
 from promontory.runtime.alarm import Alarm
 
@@ -48,13 +49,31 @@ async def test_it_rings_sooner_if_it_is_put_off_for_less() -> None:
 
 
 async def test_what_is_stopped_does_not_ring() -> None:
-    """[Alarm.stop] It can be put off again after that."""
+    """[Alarm.stop] Nor when it is put off once more."""
     rings: list[int] = []
     alarm = Alarm(lambda: rings.append(1))
     alarm.put_off(SOON)
     alarm.stop()
+    alarm.put_off(0)
     await rung(2 * SOON)
     assert rings == []
-    alarm.put_off(0)
-    await rung(SOON)
-    assert rings == [1]
+
+
+class Sleeper:
+    """Has an alarm of its own."""
+
+    def __init__(self) -> None:
+        self.alarm = Alarm(self.wake)
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+
+async def test_who_stopped_their_alarm_is_free_at_once() -> None:
+    """[Alarm.stop] A stream holds its match, which is not to wait for the next search for garbage."""
+    sleeper = Sleeper()
+    sleeper.alarm.put_off(LATER)
+    sleeper.alarm.stop()
+    left = weakref.ref(sleeper)
+    del sleeper
+    assert left() is None
