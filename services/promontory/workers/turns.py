@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from random import Random
 from threading import Lock
 from typing import Any, Protocol
@@ -41,21 +42,23 @@ class Seated(Protocol):
 class Policies:
     """The policies that house bots play by, each made once for the rules and the data of a match.
 
-    One decides at a time, in the order in which they are asked: what waits for a service may overlap, not this.
+    None of them decides twice at a time: so none has to bear several threads, and one that hangs holds up no others.
     """
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str, bytes, str], Policy] = {}
-        self._deciding = Lock()
+        self._making = Lock()
+        self._deciding = defaultdict[tuple[str, str], Lock](Lock)
 
     def choose(self, seated: Seated, update: Update) -> Any:
         """Return the command that the policy of `seated` chooses; raise what `of` and the policy raise."""
         rng = Random(f"{seated.match_id}:{seated.seat}:{update.version}")  # noqa: S311 - a bot's whim, not a draw
-        with self._deciding:
-            choose = self.of(seated, update.match)
+        name = update.match.seats[seated.seat].house_policy
+        with self._making:
+            choose, deciding = self.of(seated, update.match), self._deciding[seated.game, name]
+        with deciding:
             started = clock.monotonic()
             command = choose(update.view, rng)
-        name = update.match.seats[seated.seat].house_policy
         metrics.BOT_DECISION_SECONDS.labels(game=seated.game, policy=name).observe(clock.monotonic() - started)
         return command
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import msgspec
@@ -36,8 +38,8 @@ class Match(msgspec.Struct):
     data_hash: bytes = bytes(32)
 
 
-def at(version: int, *, your_turn: bool) -> Update:
-    match: Any = Match((Seat("greedy"), Seat("")), (0,) if your_turn else (1,))
+def at(version: int, *, your_turn: bool, policy: str = "greedy") -> Update:
+    match: Any = Match((Seat(policy), Seat("")), (0,) if your_turn else (1,))
     return Update(version=version, view=f"view {version}", events=(), match=match, your_turn=your_turn)
 
 
@@ -94,6 +96,20 @@ def test_other_cards_rules_or_names_have_a_policy_of_their_own(other: dict[str, 
     """[Match.data_hash] A policy knows the cards it was made with."""
     policies = Policies()
     assert policy_of(policies) is not policy_of(policies, **other)
+
+
+def test_policies_that_think_hold_up_no_others() -> None:
+    """Else one that hangs takes all turns along that overlap with its own, attempt for attempt."""
+    both = Barrier(2, timeout=10)
+
+    class Thinking(Policies):
+        def of(self, seated: Any, match: Any) -> Policy:
+            return lambda view, rng: both.wait()
+
+    policies, one, other = Thinking(), at(7, your_turn=True), at(7, your_turn=True, policy="random")
+    with ThreadPoolExecutor() as threads:
+        chosen = threads.map(lambda update: policies.choose(Seated(), update), [one, other])
+    assert sorted(chosen) == [0, 1]
 
 
 def test_one_command_may_end_the_turn() -> None:
