@@ -209,6 +209,7 @@ class PlayStream:
         follower.leave()
         if self._followers.get(key) is follower:
             del self._followers[key]
+        del follower.task  # one that was cancelled holds the frames that hold the follower
 
     # What is submitted
 

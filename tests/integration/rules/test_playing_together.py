@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
+
+import pytest
 
 from promontory.api.transcontinental.v1 import transcontinental_service_pb2 as pb
 from promontory.rules import playing
@@ -21,6 +25,14 @@ from tests.support.waiting import eventually
 
 PLAY = pb.DESCRIPTOR.services_by_name["TranscontinentalService"].methods_by_name["Play"]
 SPECTATED = 4
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    """Have nothing freed but what nobody holds any more."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def follow(match_id: str) -> pb.PlayAction:
@@ -99,3 +111,20 @@ async def test_a_response_does_not_grow_without_bounds(
         await waiting(opened, SPECTATED)
         told = [pb.PlayResponse.FromString(await anext(responses)) for _ in wanted]
     assert [len(each.news) for each in told] == [1] * SPECTATED
+
+
+async def test_what_a_stream_followed_is_freed_as_it_ends(
+    servers: list[RulesServer], keys: Keys, client_of: Callable[..., Client], collector_off: None
+) -> None:
+    """[Play] Matches with all their states do not wait for the next search for garbage."""
+    wanted = await matches(client_of)
+    async with stream(servers[0], keys, [pb.PlayRequest(actions=map(follow, wanted))]) as (_, opened):
+        await waiting(opened, SPECTATED)
+        followers = [weakref.ref(each) for each in opened._followers.values()]
+        assert len(followers) == SPECTATED
+    del opened
+
+    async def are_gone() -> bool:
+        return not any(each() for each in followers)
+
+    await eventually(are_gone)
