@@ -257,7 +257,8 @@ async def replays(server: Server, match_id: str, peers: Sequence[Peer], load: Lo
 async def openings(server: Server, match_id: str, load: Load) -> list[Opening]:
     """Return how long it takes to open the match at some of its versions."""
     commits = await server.log.read(match_id)
-    places = {"first": 1, "middle": len(commits) // 2, "last": len(commits)}
+    eighths = {f"{number}/8": number * len(commits) // 8 for number in range(1, 8)}
+    places = {"first": 1, **eighths, "last": len(commits)}
     return [await _opening(server, match_id, at, load, commits=commits[:version]) for at, version in places.items()]
 
 
