@@ -19,6 +19,7 @@ Writer = Callable[[Any], bytes]
 REMEMBERED = 1024
 """How many values are kept as they are written: in a table, before it begins anew, and of each struct that lasts."""
 REMEMBERED_LENGTH = 64
+"""Of how many bytes a value in a table is at most that is kept."""
 
 _VARINT, _FIXED, _SIZED = 0, 1, 2  # wire types: integers, doubles, and all that tells its own length
 _LOW_64_BITS = (1 << 64) - 1
@@ -90,11 +91,11 @@ def _expression(field: FieldPlan, names: Names) -> str:
         case ScalarPlan(kind) if kind is float:
             return f"{names.of(_double(field))}({source})"
         case ScalarPlan(kind) as plan:
-            default = None if field.has_presence else kind()
-            return f"{names.of(_scalars(field.number, plan, default=default))}[{source}]"
+            unset = None if field.has_presence else kind()
+            return f"{names.of(_scalars(field.number, plan, unset=(unset,)))}[{source}]"
         case EnumPlan(numbers):
             tag = _tag(field.number, _VARINT)
-            members: dict[Any, bytes] = {member: tag + varint(number) for member, number in numbers.items()}
+            members: dict[Any, bytes] = {member: tag + _varint(number) for member, number in numbers.items()}
             return f"{names.of(members | {None: b''} if field.may_be_none else members)}[{source}]"
         case plan:
             written = f"{names.of(writer_of(plan, number=field.number))}({source})"
@@ -109,17 +110,17 @@ def _repeated(field: FieldPlan, values: str, names: Names) -> str:
         case ScalarPlan(kind) as plan:
             each: Writer = _DOUBLE if kind is float else _contents(plan).__getitem__
         case EnumPlan(numbers):
-            each = {member: varint(number) for member, number in numbers.items()}.__getitem__
+            each = {member: _varint(number) for member, number in numbers.items()}.__getitem__
         case plan:
             return f"b''.join([{names.of(writer_of(plan, number=field.number))}(each) for each in {values}])"
     return f"{names.of(_packed(field.number))}(b''.join(map({names.of(each)}, {values})))"
 
 
 @cache
-def _scalars(number: int, plan: ScalarPlan, **unset: Any) -> Table:
-    """Return values as the field `number` holds them: nothing at all for the `default`, if there is one."""
+def _scalars(number: int, plan: ScalarPlan, *, unset: tuple[Any, ...] = ()) -> Table:
+    """Return values as the field `number` holds them: nothing at all for those that leave it `unset`."""
     tag, contents = _tag(number, _SIZED if plan.kind in (str, bytes) else _VARINT), _contents(plan)
-    return Table(lambda value: b"" if value in unset.values() else tag + contents[value])
+    return Table(lambda value: b"" if value in unset else tag + contents[value])
 
 
 @cache
@@ -138,7 +139,7 @@ def _contents(plan: ScalarPlan) -> Table:
 def sizes(number: int) -> Table:
     """Return how the field `number` begins that holds a text or a message, by how many bytes follow."""
     tag = _tag(number, _SIZED)
-    return Table(lambda size: tag + varint(size))
+    return Table(lambda size: tag + _varint(size))
 
 
 @cache
@@ -160,10 +161,10 @@ def _double(field: FieldPlan) -> Writer:
 
 
 def _tag(number: int, wire_type: int) -> bytes:
-    return varint(number << 3 | wire_type)
+    return _varint(number << 3 | wire_type)
 
 
-def varint(number: int) -> bytes:
+def _varint(number: int) -> bytes:
     """Return a number of 64 bits, which may be negative, seven bits a byte, the low ones first."""
     number &= _LOW_64_BITS
     written = bytearray()
@@ -175,12 +176,12 @@ def varint(number: int) -> bytes:
 
 
 def _sized(content: bytes) -> bytes:
-    return varint(len(content)) + content
+    return _varint(len(content)) + content
 
 
 _CONTENTS: dict[type, Writer] = {
-    int: varint,
-    bool: varint,
+    int: _varint,
+    bool: _varint,
     str: lambda text: _sized(str.encode(text)),
     bytes: _sized,
 }
