@@ -133,10 +133,10 @@ class _Line:
 
     def ask(self, commands: Sequence[Command]) -> list[asyncio.Future[Any]]:
         """Send `commands`, and return what their answers will come in."""
-        packed = [pack_command(*command) for command in commands]  # raises before any of them is to be sent
+        packed = [part for command in commands for part in pack_command(*command)]  # raises before any is to be sent
         ends = self._loop.time() + self._answer_seconds
         answers = [self._loop.create_future() for _ in commands]
-        self._unsent += [part for command in packed for part in command]
+        self._unsent += packed
         self._waiting.extend((ends, answer) for answer in answers)
         self._has_unsent.set()
         if self._alarm is None:

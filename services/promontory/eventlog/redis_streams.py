@@ -315,19 +315,18 @@ class RedisEventLog:
     async def feed(self, cursors: Mapping[str, str], *, block_ms: int) -> tuple[Mapping[str, str], Sequence[FeedNote]]:
         """Return new cursors and the notes after `cursors`; see `EventLog.feed`."""
         check_cursors(cursors)
-        fresh = [bucket for bucket, cursor in cursors.items() if cursor == "$"] if "$" in cursors.values() else ()
-        start = {**cursors, **await self._ends(fresh)} if fresh else cursors
+        start = {**cursors, **await self._ends(cursors)} if "$" in cursors.values() else cursors
         ends = dict(zip(map(_feed_key, start), start.values(), strict=True))
         read = await self._feeds.read(ends, block_ms=min(block_ms, self._tuning.max_block_ms))
         self._mend()
         notes = [_note(fields) for page in read.values() for _, fields in page]
         return {**start, **{_bucket(key): page[-1][0].decode() for key, page in read.items()}}, notes
 
-    async def _ends(self, buckets: Sequence[str]) -> Mapping[str, str]:
-        if not buckets:
-            return {}
+    async def _ends(self, cursors: Mapping[str, str]) -> Mapping[str, str]:
+        """Return where those feeds end that are to be read from their ends on."""
+        buckets = [bucket for bucket, cursor in cursors.items() if cursor == "$"]
         pages = await self._caller.pipeline(
-            *(("XREVRANGE", _key(bucket, "feed"), "+", "-", "COUNT", 1) for bucket in buckets)
+            *(("XREVRANGE", _feed_key(bucket), "+", "-", "COUNT", 1) for bucket in buckets)
         )
         return {bucket: page[0][0].decode() if page else "0-0" for bucket, page in zip(buckets, pages, strict=True)}
 
