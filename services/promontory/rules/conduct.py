@@ -91,9 +91,8 @@ class Conduct(msgspec.Struct, frozen=True):
 
     def stand_in(self, seat: Seat) -> str:
         """Return the policy that plays for `seat` instead of its player, or an empty text."""
-        for leaver in self.leavers:
-            if leaver.seat == seat:
-                return leaver.policy
+        if self.leavers and (leaver := self.leaver(seat)):
+            return leaver.policy
         return dict(self.stand_ins).get(seat, "") if self.stand_ins else ""
 
     def agreed(self, needed: Collection[Seat]) -> Ending | None:

@@ -304,8 +304,7 @@ def _house_policy(setup: Setup, conduct: Conduct, seat: Seat) -> str:
 
 
 def _leaves(decision: Decision, seat: Seat) -> bool:
-    leaving = decision.conduct and any(isinstance(each, SeatLeft) and each.seat == seat for each in decision.conduct)
-    return bool(leaving)
+    return bool(decision.conduct) and any(isinstance(each, SeatLeft) and each.seat == seat for each in decision.conduct)
 
 
 def _result(setup: Setup, game: AnyGame, *, conduct: Conduct, state: Any) -> Result | None:

@@ -18,7 +18,6 @@ BUFFERED_STEPS = 64
 TOLD_STEPS = 4
 """Of how many commits the messages made for watchers are kept for others; slower ones have them made again."""
 
-
 WOKEN_AT_ONCE = 64
 """How many watchers are woken before it is others' turn, who play and watch other matches."""
 
