@@ -85,13 +85,8 @@ class Stretch:
 
         Such a group is no wider, so it begins no further below `candidate` than that is wide.
         """
-        ratings, left, right, first, last = (
-            self._ratings,
-            self._left,
-            self._right,
-            candidate[-self._seats],
-            candidate[-1],
-        )
+        ratings, left, right = self._ratings, self._left, self._right
+        first, last = candidate[-self._seats], candidate[-1]
         lowest = ratings[first] - candidate[0]
         low = left[first]
         while low >= 0 and ratings[low] >= lowest:

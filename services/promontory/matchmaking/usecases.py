@@ -143,9 +143,8 @@ class Queues:
         return found
 
     async def _standing(self, ticket: Ticket) -> Standing:
-        return self._shown(
-            Queued(ticket, 0 if ticket.is_over else (await self._tickets.count_waiting((ticket.pool,)))[0])
-        )
+        (waiting,) = (0,) if ticket.is_over else await self._tickets.count_waiting((ticket.pool,))
+        return self._shown(Queued(ticket, waiting))
 
     def _shown(self, queued: Queued) -> Standing:
         ticket = queued.ticket
