@@ -74,7 +74,8 @@ async def test_no_more_is_taken_from_who_reads_nothing(servers: list[RulesServer
     """[Play] What is taken is kept until its answer is read, so it is a few requests, however many come."""
     numbers = iter(range(1000))
     requests = (pb.PlayRequest(actions=[follow(f"no match {number}")]) for number in numbers)
-    async with stream(servers[0], keys, requests):
+    async with stream(servers[0], keys, requests) as (_, opened):
+        await waiting(opened, OUTBOX)
         for _ in range(20 * UNDER_WAY):
             await asyncio.sleep(0)
         assert next(numbers) <= OUTBOX + UNDER_WAY + 1
