@@ -18,7 +18,7 @@ from promontory.games.railroad_dice_2.placement import LegalPlacement, check_pla
 from promontory.games.railroad_dice_2.routes import shortest_routes
 from promontory.games.railroad_dice_2.vocabulary import Square
 from tests.support.railroad_building import Built, built
-from tests.support.railroad_maps import FACES, At, lab_map
+from tests.support.railroad_maps import DICE, FACES, At, lab_map
 from tests.support.railroad_reach import OPPOSITE, Lab, all_faces, beyond, ends
 
 SEEDS = range(12)
@@ -151,11 +151,10 @@ def test_listed_placements_are_those_that_are_accepted(seed: int, reversing: boo
     for step in built(seed, reversing=reversing)[::5]:
         network = step.networks_before[step.seat]
         accepted = {
-            (square, face, die.rotation)
+            (square, die.face, die.rotation)
             for square in step.before.plan.squares
-            for face in FACES.dice
-            for die in FACES.distinct(face)
-            if tried(step.before, network, face, die.rotation, square=square) is None
+            for die in DICE.values()
+            if tried(step.before, network, die.face, die.rotation, square=square) is None
         }
         assert {(one.square, one.face, one.rotation) for one in listed(step)} == accepted
 

@@ -29,7 +29,7 @@ FACES: TrackFaces = track_faces(COMPONENTS)
 A, B, C, D = range(4)
 PLAIN = "."
 TILE = 4
-DICE: dict[str, Die] = {glyph_of(die): die for face in FACES.dice for die in FACES.distinct(face)}
+DICE: dict[str, Die] = {glyph_of(die): die for kind in FACES.assortments.values() for die in kind.dice}
 """By glyph."""
 At = tuple[int, int]
 

@@ -18,7 +18,7 @@ from promontory.games.railroad_dice_2.edges import (
     turned,
 )
 from promontory.games.railroad_dice_2.vocabulary import DieKind
-from tests.support.railroad_maps import FACES
+from tests.support.railroad_maps import DICE, FACES
 
 ROTATIONS = [
     ("straight", 0, "NS"),
@@ -59,7 +59,7 @@ def test_a_face_turns_clockwise(face: str, rotation: int, pairs: str) -> None:
 
 def test_no_face_has_more_rotations() -> None:
     """[Railroad Dice 2 2.1] The table of distinct rotations."""
-    distinct = [(face, die.rotation) for face in FACES.dice for die in FACES.distinct(face)]
+    distinct = [(die.face, die.rotation) for die in DICE.values()]
     assert distinct == [(face, rotation) for face, rotation, _ in ROTATIONS]
 
 

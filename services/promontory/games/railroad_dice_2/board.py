@@ -159,10 +159,6 @@ class TrackFaces(msgspec.Struct, frozen=True):
         """Return the die that shows `face`, with the smallest rotation that has the same tracks as `rotation`."""
         return self.dice[face][rotation]
 
-    def distinct(self, face: str) -> tuple[Die, ...]:
-        """Return the dice that show `face` in each rotation that has tracks of its own, ascending."""
-        return tuple(die for assortment in self.assortments.values() for die in assortment.dice if die.face == face)
-
 
 def track_faces(components: Components) -> TrackFaces:
     """Return the track faces of the component file."""

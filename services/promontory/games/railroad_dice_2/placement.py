@@ -224,7 +224,8 @@ def _looked_for(board: Board, network: Network, dice: Assortment) -> dict[str, t
     found: dict[str, list[LegalPlacement]] = {face: [] for face in dice.faces}
     for cell, surroundings in _sites(board, network, dice):
         for number, is_connected, onward in fits[surroundings]:
-            die, links = dice.dice[number], _NO_LINKS
+            die = dice.dice[number]
+            links: tuple[Square, ...] | None = ()
             if not is_connected or (onward and _is_new(board, network, cell, onward)):
                 links = _found_links(board, network, die, cell)
             if links is not None:
@@ -240,10 +241,9 @@ def _is_new(board: Board, network: Network, cell: Cell, onward: Edges) -> bool:
     return 0 in [arrivals[cell + steps[edge]] & bit for edge, _, bit in EXITS_OF[onward]]
 
 
-_NO_LINKS: tuple[Square, ...] | None = ()
-
 _Surroundings = int
-"""What decides which dice fit on a square: its content, where trains come up to it, and what is across its edges."""
+"""What decides which dice fit on a square: its content in the lowest 8 bits, the edges that trains come up to it through
+in the next 4, and above those what `_sides` says of it."""
 
 
 def _sites(board: Board, network: Network, dice: Assortment) -> list[tuple[Cell, _Surroundings]]:

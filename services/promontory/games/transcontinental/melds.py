@@ -16,7 +16,7 @@ SMALLEST_TRACK = 5
 LAST_RANK = 10
 
 _KINDS = tuple(MeldKind)
-RAIL_LINE = MeldKind.RAIL_LINE
+_RAIL_LINE = MeldKind.RAIL_LINE  # asked for with each meld: an attribute of an enum is slow to read
 
 _T = TypeVar("_T")
 
@@ -43,7 +43,7 @@ def points(kinds: Collection[MeldKind], size: int, table: Mapping[int, int]) -> 
 
     `table` gives the points of the sizes 3 to 10.
     """
-    return table[size] * (2 if RAIL_LINE in kinds else 1)
+    return table[size] * (2 if _RAIL_LINE in kinds else 1)
 
 
 def all_melds(cards: Iterable[Card]) -> list[tuple[Card, ...]]:
