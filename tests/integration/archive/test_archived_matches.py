@@ -36,7 +36,7 @@ def archive_url(place: Place) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def worker(place: Place, archive_url: str) -> Iterator[ChildProcess]:
-    """A worker that takes from all queues, one task at a time."""
+    """A worker that takes from all queues."""
     process = place.start("worker", "work", PROMONTORY_ARCHIVE_URL=archive_url)
     process.ready()
     yield process

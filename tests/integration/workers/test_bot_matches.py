@@ -18,7 +18,7 @@ from tests.support.house import House, Place, Repeating, running
 
 @pytest.fixture(scope="module", autouse=True)
 def worker(place: Place) -> Iterator[ChildProcess]:
-    """A worker that takes from both queues, one task at a time."""
+    """A worker that takes from both queues."""
     process = place.start("worker", "work")
     process.ready()
     yield process
