@@ -133,8 +133,8 @@ def _game_of(match_id: str) -> str | None:
 class Ages:
     """How long obligations have been outstanding, as far as their attempts tell.
 
-    An obligation that is handed out again `lease_seconds` after the last time has been outstanding ever since the
-    first; one that does not come again was met.
+    An obligation that is handed out again, `lease_seconds` after the last time or up to a tenth sooner, has been
+    outstanding ever since the first, for about as many of them; one that does not come again was met.
     """
 
     def __init__(self, lease_seconds: float) -> None:
