@@ -242,8 +242,10 @@ def _is_new(board: Board, network: Network, cell: Cell, onward: Edges) -> bool:
 
 
 _Surroundings = int
-"""What decides which dice fit on a square: its content in the lowest 8 bits, the edges that trains come up to it through
-in the next 4, and above those what `_sides` says of it."""
+"""What decides which dice fit on a square.
+
+In the lowest 8 bits its content, in the next 4 the edges through which trains come up to it, then its `_sides`.
+"""
 
 
 def _sites(board: Board, network: Network, dice: Assortment) -> list[tuple[Cell, _Surroundings]]:
