@@ -31,7 +31,7 @@ def _check(settings: WorkerSettings) -> None:
 
 
 def run_worker(settings: WorkerSettings) -> int:
-    """Run a worker until SIGTERM, which lets the running task end; return the exit code.
+    """Run a worker until SIGTERM, which lets the running tasks end; return the exit code.
 
     With a concurrency of 1 tasks run in this process, `overlap` beside one another: the metrics it serves are theirs.
     With more they run in forked processes whose metrics nobody sees, so several workers are better than one with more.
