@@ -168,7 +168,7 @@ def log(pieces: Pieces) -> Any:
     left.set_title("Appends")
     left.legend()
     opened = found["openings"]
-    names = [f"{each['at']}\nversion\n{each['version']}" for each in opened]
+    names = [f"{each['at']}\n{each['version']}" for each in opened]
     for number, kind in enumerate(("p50_ms", "cpu_ms")):
         places = [index + 0.4 * number for index in range(len(opened))]
         label = ("elapsed, median", "CPU")[number]
@@ -177,6 +177,7 @@ def log(pieces: Pieces) -> Any:
     right.set_xticks([index + 0.2 for index in range(len(opened))], names)
     right.axhline(GOAL_MS, color="black", linewidth=1, linestyle="--", label=f"goal: {GOAL_MS} ms")
     right.set_ylabel("ms")
+    right.set_xlabel("version")
     right.set_title(f"A match of {opened[-1]['events']:,} events opened cold")
     right.legend(loc="lower right")
     return figure
