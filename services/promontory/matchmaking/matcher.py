@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -12,22 +12,22 @@ import structlog
 
 from promontory.eventlog.port import EventLogUnavailable
 from promontory.matchmaking.creation import Creation
-from promontory.matchmaking.domain import Pool, Proposal, Ticket
+from promontory.matchmaking.domain import Pool, Proposal
 from promontory.matchmaking.filling import RatedBot
-from promontory.matchmaking.pairing import Line
+from promontory.matchmaking.kept_line import KeptLine
 from promontory.matchmaking.pools import Pools
 from promontory.matchmaking.ports import Change, Tickets
 from promontory.matchmaking.stretch import Group
-from promontory.runtime import clock, metrics
+from promontory.runtime import clock
 
 log = structlog.get_logger()
 
-COMPARE_SECONDS = 5.0
 OVERDUE_PROPOSALS = 64
+"""How many overdue proposals are taken up at a time."""
 CREATIONS_AT_ONCE = 64
 """How many matches of a game are being created at a time; of thousands at once most would be answered too late."""
-
 LAST_CREATIONS_SECONDS = 5.0
+"""How long those are waited for that are under way when the matcher is to end."""
 
 Bots = Callable[[Pool], Sequence[RatedBot]]
 
@@ -44,12 +44,7 @@ class Matcher:
 
     def __init__(self, pools: Pools, tickets: Tickets, *, creation: Creation, bots: Bots, pace: Pace) -> None:
         self._pools, self._tickets, self._creation, self._bots, self._pace = pools, tickets, creation, bots, pace
-        self._lines = {pool.id: Line(pool) for pool in pools.values()}
-        self._compared_at: dict[str, float] = {}
-        self._stale = set(pools)
-        self._arrived: dict[str, list[Ticket]] = {}
-        self._came: dict[str, set[str]] = {}
-        self._gone: dict[str, set[str]] = {}
+        self._lines = {pool.id: KeptLine(pool, tickets) for pool in pools.values()}
         self._bell = asyncio.Event()
         self._creations: dict[str, asyncio.Task[None]] = {}
         self._turns: dict[str, asyncio.Semaphore] = {}
@@ -57,24 +52,12 @@ class Matcher:
 
     def ring(self, change: Change) -> None:
         """Match a pool now: tickets have come to its queue, or have gone that a claim has failed for."""
-        if not change.tickets:
-            self._stale.add(change.pool)
-        elif change.no_more:
-            self._gone.setdefault(change.pool, set()).update(change.tickets)
-        elif change.arrived:
-            self._arrived.setdefault(change.pool, []).append(change.arrived)
-        else:
-            self._note(change.pool, change.tickets)
-        if self._has_come(change.pool):
+        kept = self._lines.get(change.pool)
+        if kept is None:  # another configuration's
+            return
+        kept.note(change)
+        if kept.has_grown:
             self._bell.set()
-
-    def _has_come(self, pool: str) -> bool:
-        """Tell whether tickets may have come to a pool."""
-        return pool in self._stale or pool in self._arrived or pool in self._came
-
-    def _note(self, pool: str, tickets: Collection[str]) -> None:
-        """Have tickets read that may wait."""
-        self._came.setdefault(pool, set()).update(tickets)
 
     async def run(self) -> None:
         """Match pools that have changed at once, and all at every interval (windows widen), until cancelled."""
@@ -89,8 +72,8 @@ class Matcher:
             if is_round:
                 round_at = clock.monotonic() + self._pace.interval_seconds
             for pool in self._pools.values():
-                if is_round or self._has_come(pool.id):
-                    await self._survive(self._look_after(pool, is_round=is_round))
+                if is_round or self._lines[pool.id].has_grown:
+                    await self._survive(self.match(pool, is_round=is_round))
 
     async def run_recovery(self) -> None:
         """Complete overdue proposals until cancelled."""
@@ -105,58 +88,15 @@ class Matcher:
             log.warning("matching_delayed", cause=str(error))
             await asyncio.sleep(self._pace.interval_seconds)
 
-    async def _look_after(self, pool: Pool, *, is_round: bool) -> None:
-        """Match `pool`, between rounds only if tickets have come: from one that left no match ever follows."""
-        if await self._read(pool.id) or is_round:
-            await self._match(pool)
+    async def match(self, pool: Pool, *, is_round: bool = True) -> None:
+        """Pair the tickets that wait in `pool`, and claim the groups.
 
-    async def match(self, pool: Pool) -> None:
-        """Pair the tickets that wait in `pool`, and claim the groups."""
-        await self._read(pool.id)
-        await self._match(pool)
-
-    async def _match(self, pool: Pool) -> None:
-        groups = () if self._stopping else self._lines[pool.id].take(clock.now_ms(), self._bots(pool))
-        await asyncio.gather(*(self._propose(pool, group) for group in groups))
-
-    async def _read(self, pool: str) -> bool:
-        """Bring the line of the pool up to date by what has changed, or read all of it if nobody knows that.
-
-        Every few seconds it is compared with the queue, since notes may get lost. Return whether tickets may have come.
-        A read that fails is made up for by the next, which is of all.
+        Between rounds that is done only if tickets have come: from one that left no match ever follows.
         """
-        arrived, came, gone = self._arrived.pop(pool, []), self._came.pop(pool, set()), self._gone.pop(pool, set())
-        compared_at, now = self._compared_at.pop(pool, None), clock.monotonic()
-        if pool in self._stale or compared_at is None:
-            self._stale.discard(pool)
-            await self._read_all(pool)
-            self._compared_at[pool] = now
-            return len(self._lines[pool]) > 0
-        line = self._lines[pool]
-        for each in arrived:
-            line.put(each)
-        for ticket in gone:
-            line.drop(ticket)
-        is_compared = now > compared_at + COMPARE_SECONDS
-        if is_compared:
-            queue, compared_at = set(await self._tickets.waiting_ids(pool)), now
-            came |= queue.symmetric_difference(line)
-        found = await self._tickets.still_waiting(pool, sorted(came)) if came else ()
-        for ticket in came:
-            line.drop(ticket)
-        for each in found:
-            line.put(each)
-        self._compared_at[pool] = compared_at
-        if arrived or came or gone or is_compared:
-            _show(pool, line)
-        return bool(arrived or found)
-
-    async def _read_all(self, pool: str) -> None:
-        line = Line(self._pools[pool])
-        for ticket in await self._tickets.waiting(pool):
-            line.put(ticket)
-        self._lines[pool] = line
-        _show(pool, line)
+        kept = self._lines[pool.id]
+        if await kept.read() or is_round:
+            groups = () if self._stopping else kept.line.take(clock.now_ms(), self._bots(pool))
+            await asyncio.gather(*(self._propose(pool, group) for group in groups))
 
     async def _propose(self, pool: Pool, group: Group) -> None:
         """Claim the tickets of `group`; if all still wait, get their match made in the background."""
@@ -175,7 +115,7 @@ class Matcher:
             is_claimed = await self._tickets.claim(proposal, lease_seconds=self._pace.lease_seconds)
         finally:
             if not is_claimed:
-                self._note(pool.id, proposal.tickets)
+                self._lines[pool.id].doubt(proposal.tickets)
         if is_claimed:
             self._begin(proposal)
 
@@ -201,10 +141,3 @@ class Matcher:
         self._stopping = True
         if self._creations:
             await asyncio.wait(self._creations.values(), timeout=LAST_CREATIONS_SECONDS)
-
-
-def _show(pool: str, line: Line) -> None:
-    oldest_ms = line.oldest_ms
-    waited_ms = 0 if oldest_ms is None else max(0, clock.now_ms() - oldest_ms)
-    metrics.TICKETS_OPEN.labels(pool=pool).set(len(line))
-    metrics.OLDEST_TICKET_SECONDS.labels(pool=pool).set(waited_ms / 1000)

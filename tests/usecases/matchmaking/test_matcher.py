@@ -219,7 +219,7 @@ async def test_a_ticket_that_is_at_hand_is_not_read(world: World) -> None:
 
 
 async def test_what_no_note_told_of_is_found_by_comparing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promontory.matchmaking.matcher.COMPARE_SECONDS", -1.0)
+    monkeypatch.setattr("promontory.matchmaking.kept_line.COMPARE_SECONDS", -1.0)
     await world.enter("ann")
     matcher = world.matcher()
     await matcher.match(pool())
@@ -233,7 +233,7 @@ async def test_the_age_of_the_oldest_ticket_is_told_though_nothing_changes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An alert is to notice who waits in vain."""
-    monkeypatch.setattr("promontory.matchmaking.matcher.COMPARE_SECONDS", -1.0)
+    monkeypatch.setattr("promontory.matchmaking.kept_line.COMPARE_SECONDS", -1.0)
     await world.tickets().create(ticket("ann", created_ms=now_ms() - 60_000), most_open=5)
     matcher = world.matcher()
     await matcher.match(pool())
