@@ -186,6 +186,10 @@ class FeedNote(msgspec.Struct, frozen=True):
     due_in_ms: int | None = None
 
 
+MANY_NOTES = 8
+"""So many notes in one read of the feeds are many: who reads them may let more gather before the next read."""
+
+
 class Claimed(msgspec.Struct, frozen=True):
     """An obligation handed out under a lease.
 

@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from promontory.eventlog.port import (
+    MANY_NOTES,
     Backlog,
     Claimed,
     ClockSkew,
@@ -28,8 +29,6 @@ from promontory.runtime import clock, metrics
 log = structlog.get_logger()
 
 CLAIM_LIMIT = 100
-MANY_NOTES = 8
-"""How much news in one read is much."""
 LONGEST_WAIT_MS = 250
 """How long news is waited for at a time, so that a relay stops soon once it is told to."""
 MAX_QUEUED = 2000

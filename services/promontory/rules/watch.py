@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 import structlog
 
-from promontory.eventlog.port import EventLog, EventLogUnavailable, FeedNote, LogCorrupt
+from promontory.eventlog.port import MANY_NOTES, EventLog, EventLogUnavailable, FeedNote, LogCorrupt
 from promontory.games.kernel import Seat
 from promontory.rules.domain import Match, Step
 from promontory.rules.gallery import Gallery, is_late
@@ -26,8 +26,6 @@ log = structlog.get_logger()
 
 MOST_CONFLATIONS = 3
 """How often a stream passes over commits that its reader was too slow for; then it ends."""
-MANY_NOTES = 8
-"""How much news in one read of the feed is much."""
 FEED_BLOCK_MS = 5_000
 """How long one read of the feed waits for news."""
 
@@ -79,15 +77,16 @@ Update = Snapshot | Step | Quiet | End
 class Pace(msgspec.Struct, frozen=True):
     """How long a stream may be quiet before a heartbeat, how old it may become, and how often heads are compared.
 
-    After some news `gather_seconds` go by before the feed is read again, and twice as long after much, so that one read
-    brings several: what this process appends is told at once, without the feed. After a failure the feed is read again
-    in `retry_seconds`.
+    After some news `gather_seconds` go by before the feed is read again, after much `long_gather_seconds`, so that one
+    read brings several: what this process appends is told at once, without the feed. After a failure the feed is read
+    again in `retry_seconds`.
     """
 
     heartbeat_seconds: float
     max_stream_seconds: float
     sweep_seconds: float = 10.0
     gather_seconds: float = 0.01
+    long_gather_seconds: float = 0.02
     retry_seconds: float = 1.0
 
 
@@ -137,7 +136,8 @@ class Hub:
                 await (self._refresh(notes) if block_ms else self._sweep())
                 block_ms = FEED_BLOCK_MS
                 if notes:
-                    await asyncio.sleep(self._pace.gather_seconds * (2 if len(notes) >= MANY_NOTES else 1))
+                    is_much, pace = len(notes) >= MANY_NOTES, self._pace
+                    await asyncio.sleep(pace.long_gather_seconds if is_much else pace.gather_seconds)
             except EventLogUnavailable as error:
                 log.warning("feed_unavailable", cause=str(error))
                 await asyncio.sleep(self._pace.retry_seconds)
