@@ -54,11 +54,11 @@ class Watcher:
 
     @property
     def version(self) -> int:
-        """The last version received, before the first the one watched after; raises what cut the stream."""
+        """The last version received, or the one watched after if there was none; raises what cut the stream."""
         if self._task.done() and not self._task.cancelled():
             self._task.result()
         versions = [message.commit.version or message.snapshot.match.version for message in self.told]
-        return max(versions, default=self._after)
+        return max([self._after, *versions])
 
     async def reached(self, version: int, *, unless: asyncio.Task[int] | None = None) -> None:
         """Wait until `version` was received, or the last one there is, once `unless` has ended and tells which."""
@@ -235,9 +235,9 @@ class Unlucky:
             self.by_token += chosen is not None
             watcher = Watcher(client, match_id, self._seat, after=after, token=chosen)
             await watcher.reached(after + self._random.randint(1, 12), unless=playing)
-            told = [message for message in await watcher.cut() if message.HasField("commit")]
-            self.received += commits(told)
-            after, token = self.received[-1].version, told[-1].resume_token
+            for message in [each for each in await watcher.cut() if each.HasField("commit")]:
+                self.received.append(message.commit)
+                after, token = message.commit.version, message.resume_token
 
 
 @pytest.mark.parametrize(("name", "seat"), [("ben", 1), ("eve", None)], ids=["a seat", "a spectator"])
