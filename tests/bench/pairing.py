@@ -26,14 +26,14 @@ NOW_MS = 1_800_000_000_000
 LONGEST_WAIT_MS = 120_000
 WINDOW = Window(points=100, points_per_second=5, most_points=600)
 FILLING = 1_000
+"""Tickets that are put into the server's queue by one command."""
 TRIED = 20_000
-STEP_POINTS = 1.0
-WINDOW_OF_A_STEP = Window(
-    points=0.3 * STEP_POINTS, points_per_second=0.004 * STEP_POINTS, most_points=0.8 * STEP_POINTS
-)
-LOOKS = 40
-LOOK_MS = 250
+"""Small pools are paired as often as it takes for so many tickets."""
+NARROW = Window(points=0.3, points_per_second=0.004, most_points=0.8)
+"""Those who wait stand a point apart, and never accept each other by this; one who comes between two accepts one."""
+LOOKS, LOOK_MS = 40, 250
 COMING = 50
+"""How many come to a look, and get a match."""
 
 
 class Pairing(msgspec.Struct, frozen=True):
@@ -86,16 +86,16 @@ def measure_looks(sizes: Sequence[int] = SIZES) -> list[Looks]:
 
 
 def _looks(size: int) -> Looks:
-    rng, line = Random(size), Line(one_pool(2, WINDOW_OF_A_STEP))
+    rng, line = Random(size), Line(one_pool(2, NARROW))
     for number in rng.sample(range(size), size):
-        line.put(_ticket(number, number * STEP_POINTS, NOW_MS - rng.randrange(LONGEST_WAIT_MS)))
+        line.put(_ticket(number, float(number), NOW_MS - rng.randrange(LONGEST_WAIT_MS)))
     line.take(NOW_MS)
     idle = sum(_look(line, NOW_MS + LOOK_MS * look, ()) for look in range(LOOKS))
     number, now_ms, left, spent = size, NOW_MS + LOOK_MS * LOOKS, list[int](), 0.0
     for look in range(LOOKS):
         places = rng.sample(range(size), 2 * COMING)
         near = [place + 0.2 for place in places if place not in left][:COMING]
-        ratings = [STEP_POINTS * place for place in (*near, *left)]
+        ratings = map(float, (*near, *left))
         coming = [_ticket(number + i, rating, now_ms + LOOK_MS * look) for i, rating in enumerate(ratings)]
         spent += _look(line, now_ms + LOOK_MS * look, coming)
         number, left = number + len(coming), [int(place) for place in near]
