@@ -67,7 +67,10 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What the demonstration found; the figures are read from the processes' Prometheus endpoints."""
+    """What the demonstration found; the figures are read from the processes' Prometheus endpoints.
+
+    Commands are overtaken where another seat was quicker, which happens where several are to act: they are given anew.
+    """
 
     finished: int
     failed: int
@@ -75,6 +78,7 @@ class Result(msgspec.Struct, frozen=True):
     matches_per_minute: float
     events_appended: int
     commands_accepted: int
+    commands_overtaken: int
     commands_rejected: int
     commands_per_second: float
     p50_ms: float
@@ -193,7 +197,9 @@ class Demonstration:
             await asyncio.sleep(WATCH_SECONDS)
 
     def _result(self, figures: Scrape, seconds: float, leaderboard: tuple[Standing, ...]) -> Result:
-        accepted = int(figures.total("promontory_commands_total", outcome="accepted"))
+        accepted, overtaken = (
+            int(figures.total("promontory_commands_total", outcome=outcome)) for outcome in ("accepted", "conflict")
+        )
         return Result(
             finished=len(self._results),
             failed=len(self._followed) - len(self._results),
@@ -201,7 +207,8 @@ class Demonstration:
             matches_per_minute=round(60 * len(self._results) / seconds, 1),
             events_appended=int(figures.total("promontory_appended_events_total")),
             commands_accepted=accepted,
-            commands_rejected=int(figures.total("promontory_commands_total")) - accepted,
+            commands_overtaken=overtaken,
+            commands_rejected=int(figures.total("promontory_commands_total")) - accepted - overtaken,
             commands_per_second=round(accepted / seconds, 1),
             p50_ms=round(1000 * figures.quantile("promontory_command_duration_seconds", 0.5), 2),
             p99_ms=round(1000 * figures.quantile("promontory_command_duration_seconds", 0.99), 2),

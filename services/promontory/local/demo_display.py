@@ -84,11 +84,12 @@ def _leaderboard(result: Result) -> Table:
 def _figures(result: Result) -> Table:
     table = Table(title="From the processes' metrics", show_header=False)
     audited = sum(each.audited for each in result.results)
+    commands = (result.commands_accepted, result.commands_overtaken, result.commands_rejected)
     rows = {
         "matches finished / failed": f"{result.finished} / {result.failed}",
         "logs exported and audited": f"{audited} of {result.finished} in order",
         "time": f"{result.seconds:.1f} s, {result.matches_per_minute:.0f} matches a minute",
-        "commands accepted / refused": f"{result.commands_accepted} / {result.commands_rejected}",
+        "commands accepted / overtaken / refused": " / ".join(map(str, commands)),
         "commands a second": f"{result.commands_per_second:.0f}",
         "command p50 / p99": f"{result.p50_ms:.1f} / {result.p99_ms:.1f} ms",
         "events appended": str(result.events_appended),
