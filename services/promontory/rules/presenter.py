@@ -46,7 +46,7 @@ class Told(msgspec.Struct, frozen=True):
     message: bytes
 
 
-class _Shown(msgspec.Struct, frozen=True):
+class _ForAudience(msgspec.Struct, frozen=True):
     """What an audience may see of a commit: events and view, encoded; and the update that tells of it."""
 
     events: list[bytes]
@@ -54,15 +54,15 @@ class _Shown(msgspec.Struct, frozen=True):
     update: Told
 
 
-class _Telling(msgspec.Struct, frozen=True):
-    """What was made of a commit: the match after it and `rest`, fields of `Commit` that all may see; and for whom."""
+class _Encoded(msgspec.Struct, frozen=True):
+    """What was encoded of a commit: for all, the match after it and the `rest` of what they see; then by audience."""
 
     match: bytes
     rest: bytes
-    shown: dict[Seat | None, _Shown] = {}
+    by_audience: dict[Seat | None, _ForAudience] = {}
 
 
-class _Known(msgspec.Struct, frozen=True):
+class _Lasting(msgspec.Struct, frozen=True):
     """What stays of a match, encoded, `since` it began as it did and its players sit as they do."""
 
     since: tuple[Any, ...]
@@ -78,7 +78,7 @@ class Presenter:
         self._pb: Any = ruleset.codec.messages
         self._commit, self._response = Splicing(self._pb.Commit), Splicing(self._pb.SubmitCommandResponse)
         self._update = Splicing(self._pb.WatchMatchResponse)
-        self._told_lately = Recent[str, _Known](REMEMBERED)
+        self._told_lately = Recent[str, _Lasting](REMEMBERED)
 
     def match(self, match: Match) -> match_pb2.Match:
         """Return what everybody may know of `match`."""
@@ -158,7 +158,7 @@ class Presenter:
         """Return the message of a watching stream for `update`; one of a commit is made once for an audience."""
         match update:
             case Step():
-                return self._shown(update, audience).update
+                return self._encoded_for(update, audience).update
             case Snapshot(match):
                 kind = self._pb.WatchMatchResponse(snapshot=self._snapshot(update, audience))
             case Quiet(match):
@@ -200,44 +200,45 @@ class Presenter:
 
     def accepted(self, step: Step, seat: Seat) -> bytes:
         """Return the `SubmitCommandResponse` to commands of `seat`, encoded."""
-        shown, response = self._shown(step, seat), self._response
+        encoded, own, response = self._encoded(step), self._encoded_for(step, seat), self._response
         version: bytes = self._pb.SubmitCommandResponse(version=step.version).SerializeToString()
-        events, view = response.parts("events", shown.events), response.part("view", shown.view)
-        return version + events + view + response.part("match", step.told.match)
+        events, view = response.parts("events", own.events), response.part("view", own.view)
+        return version + events + view + response.part("match", encoded.match)
 
-    def _shown(self, step: Step, audience: Seat | None) -> _Shown:
+    def _encoded(self, step: Step) -> _Encoded:
         if step.told is None:
-            step.told = self._telling(step)
-        telling: _Telling = step.told
-        shown = telling.shown.get(audience)
-        if shown is None:
-            shown = telling.shown[audience] = self._shown_first(step, telling, audience)
-        return shown
+            rest = self._pb.Commit(
+                version=step.version,
+                record_time=timestamp(step.match.updated_at_ms),
+                match_events=[conduct.encode(event) for event in step.conduct],
+            )
+            match = self._encoded_lasting(step.match) + self._passing(step.match).SerializeToString()
+            step.told = _Encoded(match, rest.SerializeToString())
+        encoded: _Encoded = step.told
+        return encoded
 
-    def _telling(self, step: Step) -> _Telling:
-        rest = self._pb.Commit(
-            version=step.version,
-            record_time=timestamp(step.match.updated_at_ms),
-            match_events=[conduct.encode(event) for event in step.conduct],
-        )
-        match = self._known(step.match) + self._passing(step.match).SerializeToString()
-        return _Telling(match, rest.SerializeToString())
-
-    def _known(self, match: Match) -> bytes:
-        """Return what stays of `match`, encoded, as long as matches that were told of lately are remembered."""
+    def _encoded_lasting(self, match: Match) -> bytes:
+        """Return what stays of `match`, encoded once as long as matches that were told of lately are remembered."""
         since = match.commitment, match.created_at_ms, match.conduct.leavers, match.conduct.stand_ins
-        known = self._told_lately.get(match.match_id)
-        if known is None or known.since != since:
-            known = _Known(since, self._lasting(match).SerializeToString())
-            self._told_lately.keep(match.match_id, known)
-        return known.match
+        lasting = self._told_lately.get(match.match_id)
+        if lasting is None or lasting.since != since:
+            lasting = _Lasting(since, self._lasting(match).SerializeToString())
+            self._told_lately.keep(match.match_id, lasting)
+        return lasting.match
 
-    def _shown_first(self, step: Step, telling: _Telling, audience: Seat | None) -> _Shown:
+    def _encoded_for(self, step: Step, audience: Seat | None) -> _ForAudience:
+        encoded = self._encoded(step)
+        own = encoded.by_audience.get(audience)
+        if own is None:
+            own = encoded.by_audience[audience] = self._encode_for(step, encoded, audience)
+        return own
+
+    def _encode_for(self, step: Step, encoded: _Encoded, audience: Seat | None) -> _ForAudience:
         part = self._commit.part
         events = list(map(self._codec.write_event, self._redacted(step.match, step.happened, audience)))
         view = self._codec.write_view(self._seen(step.match, audience))
-        commit = telling.rest + part("match", telling.match) + self._commit.parts("events", events) + part("view", view)
-        return _Shown(events, view, self._told(step.match, audience, self._update.part("commit", commit)))
+        commit = encoded.rest + part("match", encoded.match) + self._commit.parts("events", events) + part("view", view)
+        return _ForAudience(events, view, self._told(step.match, audience, self._update.part("commit", commit)))
 
     def _seen(self, match: Match, audience: Seat | None) -> Any:
         return self._game(match).view(match.state, audience)

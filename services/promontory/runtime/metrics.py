@@ -105,13 +105,13 @@ TASKS = Counter("promontory_tasks_total", "Celery tasks.", ["task", "outcome"])
 TASK_SECONDS = Histogram("promontory_task_duration_seconds", "Time of a Celery task.", ["task"], buckets=_FAST)
 
 
-_LABELLED: dict[tuple[object, ...], Any] = {}
-
-
 def begin(counter: Counter, **labels: Iterable[str]) -> None:
     """Show `counter` as 0 for every combination of `labels`: Prometheus sees no increase in what begins at 1."""
     for values in product(*labels.values()):
         counter.labels(**dict(zip(labels, values, strict=True)))
+
+
+_LABELLED: dict[tuple[object, ...], Any] = {}
 
 
 def labelled(metric: M, **labels: str) -> M:
